@@ -59,10 +59,11 @@ class Catalogue:
     starter: CatalogueEntry  # Found by name only; not listed
 
     def find(self, name: str) -> CatalogueEntry | None:
-        by_name = {
-            entry.name.casefold(): entry for entry in (self.starter, *self.entries)
-        }
-        return by_name.get(name.casefold())
+        typed = name.casefold()
+        for entry in (*self.entries, self.starter):
+            if entry.name.casefold() == typed:
+                return entry
+        return None
 
     def similar(self, name: str) -> tuple[str, ...]:
         """Suggestions: names that contain this one, else the most similar."""
@@ -73,11 +74,11 @@ class Catalogue:
 
 
 def read_catalogue() -> Catalogue:
-    document = tomllib.loads(
-        (resources.files("gistread.engine") / "catalogue.toml").read_text("utf-8")
-    )
+    file = resources.files("gistread.engine") / "catalogue.toml"
+    document = tomllib.loads(file.read_text("utf-8"))
     entries = tuple(CatalogueEntry(**table) for table in document["model"])
-    return Catalogue(document["dated"], entries, CatalogueEntry(**document["starter"]))
+    starter = CatalogueEntry(**document["starter"])
+    return Catalogue(document["dated"], entries, starter)
 
 
 # Buffers of llama.cpp for a batch of 512 tokens, mostly logits over a vocabulary of 150,000.
@@ -112,10 +113,13 @@ def estimate_fit(
     entry: CatalogueEntry, machine: Machine
 ) -> tuple[Literal["gpu", "memory", "nowhere"], MemoryFit]:
     """Where the model fits, the GPU first."""
-    if (on_gpu := _fit(entry, machine.gpu_bytes)).enough:
+    on_gpu = _fit(entry, machine.gpu_bytes)
+    if on_gpu.enough:
         return "gpu", on_gpu
     in_memory = _fit(entry, machine.free_bytes)
-    return "memory" if in_memory.enough else "nowhere", in_memory
+    if in_memory.enough:
+        return "memory", in_memory
+    return "nowhere", in_memory
 
 
 def recommend(
@@ -126,58 +130,48 @@ def recommend(
     It has to fit with the default window: some pages and the gists of a long book.
     """
 
-    def worth(entry: CatalogueEntry) -> tuple[int, int]:
-        return entry.parameters, entry.size_bytes
-
-    if on_gpu := [
-        entry
-        for entry in entries
-        if _fit(entry, machine.gpu_bytes).needed_bytes <= machine.gpu_bytes
-    ]:
-        room = (
-            f"the GPU's {format_size(machine.gpu_bytes)} with a {DEFAULT_CONTEXT_TOKENS:,}-token "
-            "window"
-        )
-        return Recommendation(max(on_gpu, key=worth), f"the largest that fits {room}")
-    in_memory = [
-        entry
-        for entry in entries
-        if _fit(entry, machine.free_bytes).needed_bytes <= machine.free_bytes
-    ]
+    on_gpu = [entry for entry in entries if _fits(entry, machine.gpu_bytes)]
+    if on_gpu:
+        gpu_size = format_size(machine.gpu_bytes)
+        window = f"a {DEFAULT_CONTEXT_TOKENS:,}-token window"
+        reason = f"the largest that fits the GPU's {gpu_size} with {window}"
+        return Recommendation(max(on_gpu, key=_size), reason)
+    in_memory = [entry for entry in entries if _fits(entry, machine.free_bytes)]
     if not in_memory:
         return None
     cores = counted(machine.cores, "core")
-    if quick := [
-        entry
-        for entry in in_memory
-        if _active(entry) <= machine.cores * _PARAMETERS_PER_CORE
-    ]:
-        reason = (
-            f"the largest that fits {format_size(machine.free_bytes)} of free memory and suits "
-            f"{cores}"
-        )
-        return Recommendation(max(quick, key=worth), reason)
+    most_parameters = machine.cores * _PARAMETERS_PER_CORE
+    quick = [entry for entry in in_memory if _active(entry) <= most_parameters]
+    if quick:
+        free_size = format_size(machine.free_bytes)
+        reason = f"the largest that fits {free_size} of free memory and suits {cores}"
+        return Recommendation(max(quick, key=_size), reason)
     reason = f"the quickest; {cores} will need hours for a novel with any of these"
     return Recommendation(min(in_memory, key=_active), reason)
 
 
 def reading_s(entry: CatalogueEntry, machine: Machine, words: int) -> float:
     """Rough seconds to read a book of so many words on the processor; 0 on a GPU."""
-    if _fit(entry, machine.gpu_bytes).needed_bytes <= machine.gpu_bytes:
+    if _fits(entry, machine.gpu_bytes):
         return 0.0
-    return (
-        words
-        * _TOKENS_PER_WORD
-        * _TOKEN_COST
-        * 2
-        * _active(entry)
-        / (machine.cores * _FLOPS_PER_CORE)
-    )
+    tokens = words * _TOKENS_PER_WORD * _TOKEN_COST
+    # A multiplication and an addition for each parameter.
+    flops_per_token = 2 * _active(entry)
+    return tokens * flops_per_token / (machine.cores * _FLOPS_PER_CORE)
+
+
+def _size(entry: CatalogueEntry) -> tuple[int, int]:
+    """The key by which the largest model is found."""
+    return entry.parameters, entry.size_bytes
 
 
 def _active(entry: CatalogueEntry) -> int:
     """Parameters used per token."""
     return entry.active_parameters or entry.parameters
+
+
+def _fits(entry: CatalogueEntry, free_bytes: int) -> bool:
+    return _fit(entry, free_bytes).needed_bytes <= free_bytes
 
 
 def _fit(entry: CatalogueEntry, free_bytes: int) -> MemoryFit:
@@ -203,13 +197,15 @@ def this_machine() -> Machine:
 def free_for_models() -> int:
     """Free bytes for a model whose layers may be split between memory and cards."""
     # Apple's cards share the machine's memory.
-    free = _free_memory(gpu_maker() not in ("", APPLE))
-    return (
-        free.memory_bytes if free.shared else free.memory_bytes + (free.gpu_bytes or 0)
-    )
+    has_own_memory = gpu_maker() not in ("", APPLE)
+    free = _free_memory(has_own_memory)
+    if free.shared:
+        return free.memory_bytes
+    return free.memory_bytes + (free.gpu_bytes or 0)
 
 
 def _free_memory(has_cards: bool) -> FreeMemory:
+    """Free memory; that of graphics cards counts only with `has_cards`."""
     try:
         gpus = ask_library().gpus if has_cards else ()
     except EngineError:

@@ -32,10 +32,16 @@ T = TypeVar("T")
 _CLOSED = "The engine has been closed."
 
 
+def _retrieve_exception(task: asyncio.Task[Any]) -> None:
+    """Keep asyncio from logging an exception that no caller is left to raise."""
+    if not task.cancelled():
+        task.exception()
+
+
 class SingleFlight(Generic[T]):
     """Runs `start` once for all who wait; after it ends, the next caller runs it again.
 
-    Await `close`.
+    Await `close` in the end.
     """
 
     def __init__(self, start: Callable[[], Coroutine[Any, Any, T]], name: str) -> None:
@@ -54,10 +60,7 @@ class SingleFlight(Generic[T]):
             raise EngineError(_CLOSED)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._start(), name=self._name)
-            # Retrieve the exception, in case no caller is left.
-            self._task.add_done_callback(
-                lambda task: task.cancelled() or task.exception()
-            )
+            self._task.add_done_callback(_retrieve_exception)
         return self._task
 
     async def wait(self) -> T:

@@ -23,7 +23,7 @@ class Availability(IntEnum):
 
 
 def memory_fit_of(model: ModelFile, free_bytes: int) -> MemoryFit | None:
-    """Estimate the fit; None if the header does not tell."""
+    """Estimate the fit; None if the sizes are unknown."""
     if not model.sizes:
         return None
     return memory_fit(model.sizes, model.context_length or 0, free_bytes)
@@ -32,11 +32,13 @@ def memory_fit_of(model: ModelFile, free_bytes: int) -> MemoryFit | None:
 def availability_of(model: ModelFile, fit: MemoryFit | None) -> Availability:
     if not model.usable:
         return Availability.UNUSABLE
-    return Availability.READY if fit is None or fit.enough else Availability.TOO_LARGE
+    if fit is not None and not fit.enough:
+        return Availability.TOO_LARGE
+    return Availability.READY
 
 
 def describe(model: ModelFile) -> ModelFile:
-    """Add what the header tells; a broken model gets a `problem`."""
+    """Add what the file's header contains; a broken model gets a `problem`."""
     try:
         header = read_header(model.path, fingerprint=False)
     except EngineError as error:
@@ -45,6 +47,7 @@ def describe(model: ModelFile) -> ModelFile:
         else:
             reason = error.message.rstrip(".")
         return replace(model, problem=reason, has_template=False)
+    batch_tokens = batch_tokens_of(header.parameters, on_gpu=False)
     return replace(
         model,
         quantization=header.quantization,
@@ -55,7 +58,7 @@ def describe(model: ModelFile) -> ModelFile:
         problem=_problem(header),
         has_template=bool(header.chat_template),
         memory=header.memory.kind if header.layers else None,
-        sizes=sizes_of(header, batch_tokens_of(header.parameters, on_gpu=False)),
+        sizes=sizes_of(header, batch_tokens),
         adapter=own_adapter(header.path),
     )
 
@@ -70,13 +73,14 @@ def check_writes_text(header: GgufHeader) -> None:
 
 
 def _problem(header: GgufHeader) -> str:
-    """Why this is no model that writes text; empty if it is one."""
+    """Why this is not a complete model that writes text; empty if it is one."""
     if header.contains == "adapter":
         return "it is a LoRA adapter for another model"
+    is_named_projector = header.name.casefold().startswith("mmproj")
     if (
         header.contains == "mmproj"
         or header.architecture == "clip"
-        or header.name.casefold().startswith("mmproj")
+        or is_named_projector
     ):
         return "it is the image projector of another model"
     if header.split_count > 1:
@@ -87,8 +91,7 @@ def _problem(header: GgufHeader) -> str:
         return "it contains no language model"
     if header.missing_bytes:
         return f"it is cut off: {header.missing_bytes:,} bytes are missing"
-    if 0 < header.context_length < _LEAST_CONTEXT:
-        return (
-            f"it was trained for {header.context_length} tokens, too few to read a page"
-        )
+    tokens = header.context_length
+    if 0 < tokens < _LEAST_CONTEXT:
+        return f"it was trained for {tokens} tokens, too few to read a page"
     return ""

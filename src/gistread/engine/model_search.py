@@ -30,7 +30,7 @@ _OLLAMA_SERVICE = Path("/usr/share/ollama/.ollama/models")
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """A file that was found, and what its header tells (`model_files.describe`)."""
+    """A file that was found, and what its header contains (`model_files.describe`)."""
 
     path: Path
     name: str  # For `--model`: the file's name without suffix, or Ollama's name
@@ -59,11 +59,12 @@ def found_models() -> list[ModelFile]:
     """Models in the known folders, their headers unread. Links to the same file count once."""
     models: dict[object, ModelFile] = {}
     for model in _every():
-        # Symbolic links (Hugging Face cache) and hard links (models shared between programs).
         try:
             status = model.path.stat()
         except (OSError, ValueError):  # dangling or circular links
             continue
+        # The same for symbolic links (Hugging Face cache) and hard links (models shared between
+        # programs).
         file = (status.st_dev, status.st_ino) if status.st_ino else model.path.resolve()
         known = models.setdefault(file, replace(model, size_bytes=status.st_size))
         if model.name not in (known.name, *known.aliases):
@@ -76,17 +77,23 @@ def starter_path() -> Path | None:
 
     None if it is neither.
     """
-    folders = [
-        folder for name in _STARTER_PACKAGES for folder in _package_folders(name)
-    ]
-    paths = (folder / _STARTER_FILE for folder in [*folders, default_paths().models])
-    return next((path for path in paths if path.is_file()), None)
+    folders: list[Path] = []
+    for package in _STARTER_PACKAGES:
+        folders += _package_folders(package)
+    folders.append(default_paths().models)
+    for folder in folders:
+        path = folder / _STARTER_FILE
+        if path.is_file():
+            return path
+    return None
 
 
 def _package_folders(name: str) -> list[Path]:
-    package = importlib.util.find_spec(name)
-    locations = package.submodule_search_locations if package else None
-    return list(map(Path, locations or ()))
+    """Folders of a Python package, without importing it; none if it is not installed."""
+    spec = importlib.util.find_spec(name)
+    if spec is None:
+        return []
+    return [Path(location) for location in spec.submodule_search_locations or ()]
 
 
 def own_adapter(path: Path) -> Path | None:
@@ -95,13 +102,16 @@ def own_adapter(path: Path) -> Path | None:
     One for the starter comes with gistread (`research/training/`).
     """
     adapter = Path(__file__).with_name("starter") / "gistread.gguf"
-    return adapter if path == starter_path() and adapter.is_file() else None
+    if path == starter_path() and adapter.is_file():
+        return adapter
+    return None
 
 
 def _every() -> Iterator[ModelFile]:
-    for owner, folder in model_folders():
+    """All model files; the same file may come several times, with other names."""
+    for program, folder in model_folders():
         for path in _files_under(folder):
-            yield ModelFile(path, plain_name(path.name), place=owner)
+            yield ModelFile(path, plain_name(path.name), place=program)
     for folder in ollama_folders():
         yield from _ollama_models(folder)
     starter = starter_path()
@@ -118,49 +128,53 @@ def plain_name(name: str) -> str:
 
 
 def _files_under(folder: Path) -> Iterator[Path]:
+    """The GGUF files in a folder and its subfolders, in order."""
     top = len(folder.parts)
-    for where, folders, files in os.walk(folder):
+    for parent, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not _SKIPPED.fullmatch(name))
-        if len(Path(where).parts) - top >= _DEPTH:
+        depth = len(Path(parent).parts) - top
+        if depth >= _DEPTH:
             folders.clear()
-        yield from (
-            Path(where, file) for file in sorted(files) if file.lower().endswith(SUFFIX)
-        )
+        for file in sorted(files):
+            if file.lower().endswith(SUFFIX):
+                yield Path(parent, file)
 
 
 def _ollama_models(folder: Path) -> Iterator[ModelFile]:
-    """Ollama's manifests/HOST/NAMESPACE/NAME/TAG are JSON and name the blob with the GGUF file."""
+    """The models of Ollama in its files manifests/HOST/NAMESPACE/NAME/TAG."""
     manifests = folder / "manifests"
-    for where, folders, files in os.walk(manifests):
+    for parent, folders, files in os.walk(manifests):
         folders.sort()
         for file in sorted(files):
-            manifest = Path(where, file)
-            try:
-                layers = json.loads(manifest.read_bytes())["layers"]
-                digest = next(
-                    layer["digest"]
-                    for layer in layers
-                    if layer["mediaType"].endswith("image.model")
-                )
-                host, *names, tag = manifest.relative_to(manifests).parts
-                shown = "/".join(names).removeprefix("library/")
-                if host != "registry.ollama.ai":
-                    shown = f"{host}/{shown}"
-                name = f"{shown}:{tag}"
-            except (
-                OSError,
-                ValueError,
-                LookupError,
-                TypeError,
-                AttributeError,
-                StopIteration,
-                RecursionError,
-            ):
-                continue
-            if isinstance(digest, str) and _DIGEST.fullmatch(digest):
-                yield ModelFile(
-                    folder / "blobs" / digest.replace(":", "-"), name, place="Ollama"
-                )
+            manifest = Path(parent, file)
+            digest = _digest_of(manifest)
+            name = _ollama_name(manifest.relative_to(manifests))
+            if name and _DIGEST.fullmatch(digest):
+                blob = folder / "blobs" / digest.replace(":", "-")
+                yield ModelFile(blob, name, place="Ollama")
+
+
+def _digest_of(manifest: Path) -> str:
+    """The digest of the GGUF file that a manifest (JSON) names; empty if it names none."""
+    with contextlib.suppress(
+        OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError
+    ):
+        for layer in json.loads(manifest.read_bytes())["layers"]:
+            if layer["mediaType"].endswith("image.model"):
+                digest = layer["digest"]
+                return digest if isinstance(digest, str) else ""
+    return ""
+
+
+def _ollama_name(manifest: Path) -> str:
+    """`qwen3:4b` for registry.ollama.ai/library/qwen3/4b; empty for another form of path."""
+    match manifest.parts:
+        case [host, *names, tag]:
+            name = "/".join(names).removeprefix("library/")
+            if host != "registry.ollama.ai":
+                name = f"{host}/{name}"
+            return f"{name}:{tag}"
+    return ""
 
 
 def model_folders() -> list[tuple[str, Path]]:
@@ -169,27 +183,36 @@ def model_folders() -> list[tuple[str, Path]]:
     Most do not exist.
     """
     places: list[tuple[str, Path]] = []
-    with contextlib.suppress(GistreadError):  # Said elsewhere
+    # A broken configuration file is reported elsewhere.
+    with contextlib.suppress(GistreadError):
         own = load_config(default_paths().config_file).model_folders
         places += [("", path) for path in map(_absolute, own) if path]
-    if (home := _absolute("~")) is None:
+    home = _absolute("~")
+    if home is None:
         return places
-    named = os.environ.get
-    cache = _absolute(named("XDG_CACHE_HOME", "")) or home / ".cache"
-    places += [("", default_paths().models), ("", home / "models")]
-    # As in huggingface_hub's constants.
-    hub = (
-        _absolute(named("HF_HUB_CACHE", ""))
-        or (_absolute(named("HF_HOME", "")) or cache / "huggingface") / "hub"
-    )
-    places.append(("Hugging Face", hub))
     return [
         *places,
-        *(
-            ("LM Studio", home / folder / "models")
-            for folder in (".lmstudio", ".cache/lm-studio")
-        ),
+        ("", default_paths().models),
+        ("", home / "models"),
+        ("Hugging Face", _hugging_face_cache(home)),
+        ("LM Studio", home / ".lmstudio" / "models"),
+        ("LM Studio", home / ".cache/lm-studio" / "models"),
     ]
+
+
+def _hugging_face_cache(home: Path) -> Path:
+    """The folder of downloaded files, as in huggingface_hub's constants."""
+    hub = _folder_from("HF_HUB_CACHE")
+    if hub is not None:
+        return hub
+    cache = _folder_from("XDG_CACHE_HOME") or home / ".cache"
+    hf_home = _folder_from("HF_HOME") or cache / "huggingface"
+    return hf_home / "hub"
+
+
+def _folder_from(variable: str) -> Path | None:
+    """The folder that an environment variable names, if any."""
+    return _absolute(os.environ.get(variable, ""))
 
 
 def ollama_folders() -> list[Path]:
@@ -197,10 +220,7 @@ def ollama_folders() -> list[Path]:
 
     From the environment, in the home folder, of its service.
     """
-    own = (
-        _absolute(os.environ.get("OLLAMA_MODELS", "")),
-        _absolute("~/.ollama/models"),
-    )
+    own = (_folder_from("OLLAMA_MODELS"), _absolute("~/.ollama/models"))
     return [*filter(None, own), _OLLAMA_SERVICE]
 
 

@@ -19,35 +19,31 @@ _MEMORIES: dict[MemoryKind | None, str] = {
 
 
 def facts(model: ModelFile) -> list[str]:
-    template = "" if model.has_template else "base model, without a chat template"
-    parameters = (
-        f"{format_count(model.parameters)} parameters" if model.parameters else ""
-    )
-    return [
-        fact
-        for fact in (
-            format_size(model.size_bytes),
-            template,
-            model.quantization,
-            parameters,
-        )
-        if fact
-    ]
+    """Size, quantization and parameters, as far as they are known."""
+    facts = [format_size(model.size_bytes)]
+    if not model.has_template:
+        facts.append("base model, without a chat template")
+    if model.quantization:
+        facts.append(model.quantization)
+    if model.parameters:
+        facts.append(f"{format_count(model.parameters)} parameters")
+    return facts
 
 
 def other_facts(model: ModelFile) -> list[str]:
+    """Window, kind of memory, licence, place and aliases, as far as they are known."""
+    facts: list[str] = []
     if model.context_length:
-        window = f"reads up to about {words_of(model.context_length)} words at once"
-    else:
-        window = ""
-    memory = _MEMORIES.get(model.memory, "")
-    aliases = f"also called {', '.join(model.aliases)}" if model.aliases else ""
-    return [
-        fact for fact in (window, memory, model.licence, model.place, aliases) if fact
-    ]
+        words = words_of(model.context_length)
+        facts.append(f"reads up to about {words} words at once")
+    facts += [_MEMORIES.get(model.memory, ""), model.licence, model.place]
+    if model.aliases:
+        facts.append(f"also called {', '.join(model.aliases)}")
+    return [fact for fact in facts if fact]
 
 
 def memory_fit_text(fit: MemoryFit | None, trained_for: int | None) -> str:
+    """Whether and how far the model fits; `trained_for`: its context length in tokens."""
     if fit is None:
         return ""
     if not fit.enough:
@@ -61,19 +57,22 @@ def memory_fit_text(fit: MemoryFit | None, trained_for: int | None) -> str:
 
 
 def placement_text(placement: Placement) -> str:
-    layers = f"{placement.gpu_layers} of {placement.layers} layers on the graphics card"
-    where = layers if placement.gpu_layers else "on the processor"
+    if placement.gpu_layers:
+        layers = f"{placement.gpu_layers} of {placement.layers} layers"
+        where = f"{layers} on the graphics card"
+    else:
+        where = "on the processor"
     return f"{where} · holds about {words_of(placement.kv_tokens)} words at once"
 
 
 _WORDS_PER_TOKEN = 0.75  # Of English
-_ROUNDED_FROM = 1000  # Words that are told in hundreds
+_ROUNDED_FROM = 1000  # From this number of words on, rounded to hundreds
 _BILLION_IN_MILLIONS = 1000
-_WHOLE_MEGABYTES = 9.5  # From here on a rate is told without a decimal
+_WHOLE_MEGABYTES = 9.5  # From this rate on, written without a decimal
 
 
 def words_of(tokens: float) -> str:
-    """About as many English words: `6,100`."""
+    """About how many English words these tokens make: `6,100`."""
     words = round(tokens * _WORDS_PER_TOKEN)
     if words >= _ROUNDED_FROM:
         words = round(words, -2)
@@ -110,16 +109,17 @@ def fit_text(entry: CatalogueEntry, machine: Machine) -> str:
     text = memory_fit_text(fit, entry.context_tokens)
     if place == "nowhere" and entry.machine_gb:
         return f"{text}; for machines of {entry.machine_gb} GB"
-    return (
-        text.replace("fits this machine", "fits the GPU", 1) if place == "gpu" else text
-    )
+    if place == "gpu":
+        return text.replace("fits this machine", "fits the GPU", 1)
+    return text
 
 
 def plan_lines(plan: Plan, folder: Path) -> list[str]:
-    begun_bytes = present_bytes(plan, folder)
-    begun = f", of which {format_size(begun_bytes)} are here" if begun_bytes else ""
+    size = format_size(plan.file.size_bytes)
+    if begun_bytes := present_bytes(plan, folder):
+        size += f", of which {format_size(begun_bytes)} are here"
     return [
-        f"size      {format_size(plan.file.size_bytes)}{begun}",
+        f"size      {size}",
         f"licence   {plan.licence or 'not stated'}, see {plan.page}",
         f"from      {plan.host}",
         f"to        {folder}",
@@ -129,9 +129,8 @@ def plan_lines(plan: Plan, folder: Path) -> list[str]:
 
 def progress_text(progress: Progress) -> str:
     """`1.2 GB of 2.5 GB · 31 MB/s · 42 s left`"""
-    parts = [
-        f"{format_size(progress.done_bytes)} of {format_size(progress.total_bytes)}"
-    ]
+    done = format_size(progress.done_bytes)
+    parts = [f"{done} of {format_size(progress.total_bytes)}"]
     if progress.step is DownloadStep.CHECKING:
         parts.append("verifying the file")
     elif progress.step is DownloadStep.WAITING:

@@ -30,14 +30,13 @@ from gistread.units import format_list
 STARTER = "starter"
 STARTER_BASE = "starter-base"  # The same model without the adapter
 _LIST = "`gistread models list` shows the models on this machine."
+_MOST_LISTED = 8  # Models in a message
 
 
 def find_models() -> list[ModelFile]:
     """Every model in the known folders, usable ones first, by name. Others have a `problem`."""
-    return sorted(
-        each_model(),
-        key=lambda model: (not model.usable, model.name.casefold(), model.path),
-    )
+    models = sorted(each_model(), key=lambda model: (model.name.casefold(), model.path))
+    return sorted(models, key=lambda model: not model.usable)
 
 
 def each_model() -> Iterator[ModelFile]:
@@ -48,7 +47,7 @@ def each_model() -> Iterator[ModelFile]:
 def resolve_model(spec: str, *, usable: bool = True) -> Path:
     """Find a model by path, `starter`, name or unambiguous part of a name. Raises EngineError.
 
-    `usable`: whether it has to be.
+    `usable`: whether the model has to be usable.
     """
     if spec in (STARTER, STARTER_BASE):
         return _installed_starter()
@@ -57,7 +56,10 @@ def resolve_model(spec: str, *, usable: bool = True) -> Path:
         return path
     # Read only the headers of models whose name matches.
     models = [describe(model) for model in _matching(found_models(), spec)]
-    candidates = [model for model in models if model.usable or not usable] or models
+    candidates = models
+    if usable:
+        # An unusable model is named below if there is no other.
+        candidates = [model for model in models if model.usable] or models
     if not candidates:
         raise EngineError(f"No such file or model: {spec!r}", _models_hint())
     if len(candidates) > 1:
@@ -65,11 +67,10 @@ def resolve_model(spec: str, *, usable: bool = True) -> Path:
             f"{spec!r} is ambiguous: {_names(candidates)}.",
             "Name one of them, or give its path.",
         )
-    if usable and candidates[0].problem:
-        raise EngineError(
-            f"{candidates[0].name} cannot be used: {candidates[0].problem}.", _LIST
-        )
-    return candidates[0].path
+    model = candidates[0]
+    if usable and model.problem:
+        raise EngineError(f"{model.name} cannot be used: {model.problem}.", _LIST)
+    return model.path
 
 
 def _installed_starter() -> Path:
@@ -148,24 +149,25 @@ def _matching(models: Sequence[ModelFile], spec: str) -> list[ModelFile]:
         lambda name: typed in name,
     ]
     for test in tests:
-        matching = [
-            model
-            for model in models
-            if any(test(name.casefold()) for name in (model.name, *model.aliases))
-        ]
-        if matching:
+        if matching := [model for model in models if _any_name(model, test)]:
             return matching
     return []
 
 
+def _any_name(model: ModelFile, test: Callable[[str], bool]) -> bool:
+    """Whether one of the model's names passes a test."""
+    return any(test(name.casefold()) for name in (model.name, *model.aliases))
+
+
 def _names(models: Sequence[ModelFile]) -> str:
+    """The names of models for a message; the paths of those with the same name."""
     starter = starter_path()
     names = [STARTER if model.path == starter else model.name for model in models]
-    # Files with the same name are identified by their paths.
-    pairs = zip(models, names, strict=True)
-    return format_list(
-        [str(model.path) if names.count(name) > 1 else name for model, name in pairs], 8
-    )
+    listed: list[str] = []
+    for model, name in zip(models, names, strict=True):
+        is_unique = names.count(name) == 1
+        listed.append(name if is_unique else str(model.path))
+    return format_list(listed, _MOST_LISTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,28 +186,27 @@ def find_source(spec: str) -> ModelSource:
     if is_address(spec):
         address = parse_address(spec)
         return ModelSource(str(address), None, address)
-    name, named = split_adapter(spec)
+    name, adapter_spec = split_adapter(spec)
     path = resolve_model(name or default_spec())
     adapter: Path | None = None
-    if named:
-        adapter = Path(named).expanduser().absolute()
+    if adapter_spec:
+        adapter = Path(adapter_spec).expanduser().absolute()
     elif name != STARTER_BASE:
         adapter = own_adapter(path)
     if adapter is not None and not adapter.is_file():
-        raise EngineError(
-            f"No such adapter: {named}.", "An adapter is the path of a GGUF file."
-        )
+        hint = "An adapter is the path of a GGUF file."
+        raise EngineError(f"No such adapter: {adapter_spec}.", hint)
     is_starter = adapter is not None and adapter == own_adapter(path)
     return ModelSource(STARTER if is_starter else path.stem, path, adapter=adapter)
 
 
-def find_chosen(named: str | None, config: Config) -> ModelSource:
-    """The model named, else that of the settings, else the one used while none is chosen.
+def find_chosen(spec: str | None, config: Config) -> ModelSource:
+    """The model of this specification, else of the settings, else the default.
 
     Raises EngineError.
     """
-    if named:
-        return find_source(named)
+    if spec:
+        return find_source(spec)
     with naming_setting(config.model):
         return find_source(config.model)
 
@@ -251,10 +252,10 @@ def fits_in_memory(spec: str) -> bool:
         path = find_source(spec).path
     except EngineError:
         return True
-    if path:
-        fit = memory_fit_of(describe(ModelFile(path, "")), available_bytes())
-    else:
-        fit = None
+    if path is None:
+        return True
+    model = describe(ModelFile(path, ""))
+    fit = memory_fit_of(model, available_bytes())
     return fit is None or fit.needed_bytes < fit.free_bytes
 
 

@@ -112,7 +112,7 @@ class Completion:
     text: str
     finish: Finish
     usage: Usage
-    # Mean of its tokens', before penalties; None if not wanted, or of a server
+    # Mean over its tokens, before penalties; None if not wanted, or from a server
     log_probability: float | None = None
 
 
@@ -153,7 +153,7 @@ class Placement:
     kv_type: str  # Data type of the KV cache: `f16`, `q8_0` or `q4_0`
     batch_tokens: int  # Most tokens in one batch
     threads: int
-    notice: str = ""  # What was reduced for lack of memory, for the person
+    notice: str = ""  # What was reduced for lack of memory, for the user
     # Further KV caches of `STREAM_TOKENS`, each for one background request
     streams: int = 0
 
@@ -209,7 +209,7 @@ class EngineState:
     fraction: float | None = None  # Progress of the load or of the prompt, from 0 to 1
     tokens_per_s: float | None = None  # Rate of the current phase, prefill or decode
     priority: Priority | None = None  # Priority of the running request
-    notice: str = ""  # One line for the person, such as why it failed
+    notice: str = ""  # One line for the user, such as why it failed
     # Whether the notice is about a lost or stopped process, or a server that fails
     is_fault: bool = False
 

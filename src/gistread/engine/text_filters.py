@@ -6,42 +6,37 @@ from collections.abc import Sequence
 # How model families mark their thoughts: Qwen and DeepSeek, EXAONE, Seed, Mistral, Kimi, Gemma,
 # gpt-oss, Command A.
 _OPENING = (
-    *(
-        "<think>",
-        "<thinking>",
-        "<thought>",
-        "<reasoning>",
-        "<seed:think>",
-        "[THINK]",
-        "◁think▷",
-    ),
-    *(
-        "<|channel>thought",
-        "<|channel|>analysis",
-        "<|channel|>commentary",
-        "<|START_THINKING|>",
-    ),
+    "<think>",
+    "<thinking>",
+    "<thought>",
+    "<reasoning>",
+    "<seed:think>",
+    "[THINK]",
+    "◁think▷",
+    "<|channel>thought",
+    "<|channel|>analysis",
+    "<|channel|>commentary",
+    "<|START_THINKING|>",
 )
 _CLOSING = (
-    *(
-        "</think>",
-        "</thinking>",
-        "</thought>",
-        "</reasoning>",
-        "</seed:think>",
-        "[/THINK]",
-        "◁/think▷",
-    ),
-    *(
-        "<channel|>",
-        "<|channel|>final<|message|>",
-        "assistantfinal",
-        "<|END_THINKING|>",
-    ),
+    "</think>",
+    "</thinking>",
+    "</thought>",
+    "</reasoning>",
+    "</seed:think>",
+    "[/THINK]",
+    "◁/think▷",
+    "<channel|>",
+    "<|channel|>final<|message|>",
+    "assistantfinal",
+    "<|END_THINKING|>",
 )
 _TAG = re.compile("|".join(map(re.escape, (*_CLOSING, *_OPENING))))
+# The beginning of any of these is withheld until more text tells what it is.
+_WITHHELD_MARKS = (*_CLOSING, *_OPENING, "<|return|>", "<|end|>")
 _AFTER_ANSWER = re.compile(r"<\|(?:return|end|start)\|>.*", re.DOTALL)
-# How thoughts begin that a chat template opened, so that the text has no tag.
+# How a thought begins that the chat template has opened, so that the text has no tag: `Okay, so`,
+# `The user wants …`
 _THOUGHT_BEGINS = re.compile(
     r"\W*(?:first,|(?:okay|ok|hmm+|alright|wait|let me|let's|we (?:need|have) to|i need to|the "
     r"user|so,? (?:the|i))\b)",
@@ -56,7 +51,8 @@ class StopStringFilter:
         """`skip_leading`: drop white space and stop strings at the beginning of the text."""
         self._stops = [stop for stop in stops if stop]
         self._withheld = ""
-        self._leading = skip_leading
+        # Whether no text but white space and stop strings has come yet
+        self._skips_leading = skip_leading
         # Whether a stop string was reached; nothing is passed on after it
         self.stopped = False
 
@@ -68,26 +64,20 @@ class StopStringFilter:
         if self.stopped:
             return ""
         self._withheld += text
-        if self._leading:
-            before = None
-            while before != self._withheld:
-                before = self._withheld
-                self._withheld = self._withheld.lstrip()
-                for leading in self._stops:
-                    self._withheld = self._withheld.removeprefix(leading)
-            if not self._withheld or any(
-                stop.startswith(self._withheld) for stop in self._stops
-            ):
+        if self._skips_leading:
+            self._drop_leading()
+            may_be_stop = any(stop.startswith(self._withheld) for stop in self._stops)
+            if not self._withheld or may_be_stop:
                 return ""
-            self._leading = False
+            self._skips_leading = False
         ends = [
             self._withheld.find(stop) for stop in self._stops if stop in self._withheld
         ]
         if ends:
             self.stopped = True
             return self._take(min(ends))
-        keep = max((_overlap(self._withheld, stop) for stop in self._stops), default=0)
-        return self._take(len(self._withheld) - keep)
+        overlaps = [_overlap(self._withheld, stop) for stop in self._stops]
+        return self._take(len(self._withheld) - max(overlaps, default=0))
 
     def finish(self) -> str:
         """End the text and return its withheld end."""
@@ -95,8 +85,19 @@ class StopStringFilter:
             return ""
         return self._take(len(self._withheld))
 
+    def _drop_leading(self) -> None:
+        """Drop white space and stop strings, in any order, from the beginning of the text."""
+        before = None
+        while before != self._withheld:
+            before = self._withheld
+            self._withheld = self._withheld.lstrip()
+            for stop in self._stops:
+                self._withheld = self._withheld.removeprefix(stop)
+
     def _take(self, length: int) -> str:
-        passed, self._withheld = self._withheld[:length], self._withheld[length:]
+        """Withhold this many characters no longer, and return them."""
+        passed = self._withheld[:length]
+        self._withheld = self._withheld[length:]
         return passed
 
 
@@ -117,45 +118,48 @@ class ReasoningFilter:
         self.began_unseen = begun  # Whether a thought was closed that no tag had opened
 
     def feed(self, text: str) -> tuple[str, bool]:
-        """Return text to pass on, and whether all before was a thought.
+        """Add text. Return what can be passed on, and whether all passed on before was a thought.
 
-        The template may write the opening tag.
+        The latter shows if the chat template wrote the opening tag: only a closing one comes.
         """
         self._withheld += text
-        passed, void = "", False
+        passed = ""
+        was_all_thought = False
         while tag := _TAG.search(self._withheld):
             if not self.thinking and not self.begins_withheld:
                 passed += self._answer(self._withheld[: tag.start()])
             if tag[0] in _CLOSING:
-                if not self.thinking:  # All before was a thought.
+                if not self.thinking:
                     passed = ""
-                    void = True
+                    was_all_thought = True
                     self.began_unseen = True
-                self.thinking, self._trims = False, True
+                self.thinking = False
+                self._trims = True
             else:
                 self.thinking = True
-            self.reasoned, self.begins_withheld = True, False
+            self.reasoned = True
+            self.begins_withheld = False
             self._withheld = self._withheld[tag.end() :]
         if self.begins_withheld:
-            return passed, void
-        keep = max(
-            _overlap(self._withheld, tag)
-            for tag in (*_CLOSING, *_OPENING, "<|return|>", "<|end|>")
-        )
-        now, self._withheld = (
-            self._withheld[: len(self._withheld) - keep],
-            self._withheld[len(self._withheld) - keep :],
-        )
-        return passed if self.thinking else passed + self._answer(now), void
+            return passed, was_all_thought
+        overlap = max(_overlap(self._withheld, mark) for mark in _WITHHELD_MARKS)
+        end = len(self._withheld) - overlap
+        before_tag = self._withheld[:end]
+        self._withheld = self._withheld[end:]
+        if not self.thinking:
+            passed += self._answer(before_tag)
+        return passed, was_all_thought
 
     def finish(self) -> str:
         """End the text and return its withheld end."""
-        withheld, self._withheld = self._withheld, ""
+        withheld = self._withheld
+        self._withheld = ""
         if self.thinking:
             return ""
         return self._answer(withheld)
 
     def _answer(self, text: str) -> str:
+        """Text outside thoughts, without what follows the answer or white space before it."""
         text = _AFTER_ANSWER.sub("", text)
         if self._trims:
             text = text.lstrip()
@@ -169,11 +173,9 @@ def seems_thought(text: str) -> bool:
 
 
 def _overlap(text: str, tag: str) -> int:
-    return next(
-        (
-            size
-            for size in range(min(len(tag) - 1, len(text)), 0, -1)
-            if tag.startswith(text[-size:])
-        ),
-        0,
-    )
+    """Length of the longest end of `text` with which `tag` begins, but not all of `tag`."""
+    longest = min(len(tag) - 1, len(text))
+    for size in range(longest, 0, -1):
+        if tag.startswith(text[-size:]):
+            return size
+    return 0

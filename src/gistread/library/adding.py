@@ -29,7 +29,7 @@ from gistread.store.files import write_document
 from gistread.store.model import BookFile
 
 _BATCH_SIZE = 50  # Books per write: each write waits for the disk
-_MOST_ENTRIES = 500_000  # Files examined at most
+_MOST_ENTRIES = 500_000  # Files examined in one scan
 _MEND_SERIES = "Mend the file, or choose another name."
 
 
@@ -99,18 +99,18 @@ def add_folder(
     folder = absolute(folder)
     calibre = metadata_of_library(folder)
     known = catalogue.read()
-    files_of = known.paths
+    known_files = known.paths
     digests = set(known.files)
     added = AddResult(folder=folder)
     batch: list[BookFile] = []
     try:
         for path in _book_files(folder, added, stopped, calibre):
             added.folder = path.parent
-            before = files_of.get(path)
+            before = known_files.get(path)
             try:
                 file = _read_if_changed(path, before, stopped, calibre)
             except Exception as error:
-                # Whatever is wrong with one file, the others are added.
+                # A file that fails in any way does not stop the others.
                 added.failed.append(Unreadable(path, _reason(path, error)))
                 continue
             if _id_of(file) in known.removed:
@@ -138,22 +138,23 @@ def _read_if_changed(
     stopped: Callable[[], bool],
     calibre: Mapping[Path, CalibreMetadata],
 ) -> BookFile:
-    """The file; the very one that is known if it has not changed. Raises what reading does."""
+    """The file: `before` itself if it has not changed. Raises BookError, OSError and others."""
     status = path.stat()
-    now = (status.st_size, status.st_mtime_ns)
-    if before is not None and now == (before.size, before.modified_ns):
+    state = (status.st_size, status.st_mtime_ns)
+    if before is not None and state == (before.size, before.modified_ns):
         return before
     file = read_book_file(path, stopped)
     metadata = _metadata_of(path, calibre)
     if metadata is None:
         return file
-    return replace(file, title=metadata.title, authors=metadata.authors or file.authors)
+    authors = metadata.authors or file.authors
+    return replace(file, title=metadata.title, authors=authors)
 
 
 def _metadata_of(
     path: Path, calibre: Mapping[Path, CalibreMetadata]
 ) -> CalibreMetadata | None:
-    """What Calibre knows about a book: its database, else the file beside the book."""
+    """Calibre's metadata of a book: from its database, else from the file beside the book."""
     return calibre.get(path.parent) or metadata_beside(path)
 
 
@@ -203,14 +204,15 @@ def _book_files(
         added.failed.append(Unreadable(Path(error.filename), reason))
 
     examined = 0
-    programs: set[Path] = set()  # Their folders, and all below
-    for folder, folders, files in os.walk(top, onerror=note):
-        of_program = is_program(files) or Path(folder).parent in programs
+    programs: set[Path] = set()  # Folders of programs, and all below
+    for name_of_folder, subfolders, files in os.walk(top, onerror=note):
+        folder = Path(name_of_folder)
+        of_program = is_program(files) or folder.parent in programs
         if of_program:
-            programs.add(Path(folder))
-        folders[:] = sorted(filter(_may_have_books, folders))
+            programs.add(folder)
+        subfolders[:] = sorted(filter(_may_have_books, subfolders))
         names = _names_of_books(files)
-        if METADATA in files or Path(folder) in calibre:
+        if METADATA in files or folder in calibre:
             names = best_format(names)
         examined += len(files) - len(names)
         for name in names:
@@ -221,11 +223,10 @@ def _book_files(
             if stopped():
                 added.cut = "The search was stopped."
                 return
-            path = Path(folder, name)
+            path = folder / name
             if _leads_out(path, top):
-                added.failed.append(
-                    Unreadable(path, f"{name} is a link out of the folder.")
-                )
+                reason = f"{name} is a link out of the folder."
+                added.failed.append(Unreadable(path, reason))
             elif _is_no_book(path, of_program):
                 added.scratch += 1
             else:
@@ -237,23 +238,24 @@ def _may_have_books(folder: str) -> bool:
 
 
 def _leads_out(path: Path, top: Path) -> bool:
+    """Whether a file is a link to a file that is not below `top`."""
     if not path.is_symlink():
         return False
-    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(top))
+    target = Path(os.path.realpath(path))
+    return not target.is_relative_to(os.path.realpath(top))
 
 
 def _names_of_books(files: Sequence[str]) -> list[str]:
-    """Those with a book's suffix."""
-    return sorted(
-        name for name in files if has_book_suffix(name) and not name.startswith(".")
-    )
+    """The names with a book's suffix, except hidden ones."""
+    visible = [name for name in files if not name.startswith(".")]
+    return sorted(filter(has_book_suffix, visible))
 
 
 def _is_no_book(path: Path, of_program: bool) -> bool:
     try:
         return is_scratch(path, of_program=of_program)
     except OSError:
-        return False  # Reading it says what is wrong.
+        return False  # Reading it will report the problem.
 
 
 def is_this_book(entry: LibraryEntry, path: Path) -> bool:

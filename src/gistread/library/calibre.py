@@ -25,10 +25,21 @@ _SERIES = """SELECT link.book, name FROM books_series_link AS link
     JOIN series ON series.id = link.series"""
 _TAGS = """SELECT link.book, name FROM books_tags_link AS link
     JOIN tags ON tags.id = link.tag ORDER BY link.id"""
-# Of the formats of one book the first is read
+# Suffixes by preference: of several files of a book, the first of these is read
 _BEST = (
-    *(".epub", ".fb2", ".fbz", ".docx", ".html", ".htm", ".md", ".txt"),
-    *(".azw3", ".mobi", ".azw", ".prc", ".pdf"),
+    ".epub",
+    ".fb2",
+    ".fbz",
+    ".docx",
+    ".html",
+    ".htm",
+    ".md",
+    ".txt",
+    ".azw3",
+    ".mobi",
+    ".azw",
+    ".prc",
+    ".pdf",
 )
 
 
@@ -53,9 +64,9 @@ def best_format(names: Sequence[str]) -> list[str]:
 
 
 def metadata_of_library(folder: Path) -> Mapping[Path, CalibreMetadata]:
-    """What Calibre's database says, by the folder of each book.
+    """The metadata in Calibre's database, by the folder of each book.
 
-    Empty if `folder` is no library of Calibre, or its database is damaged.
+    Empty if `folder` is not a library of Calibre, or its database is damaged.
     """
     file = folder / _DATABASE
     if not file.is_file():
@@ -70,16 +81,16 @@ def metadata_of_library(folder: Path) -> Mapping[Path, CalibreMetadata]:
             books = database.execute("SELECT id, title, path FROM books").fetchall()
     except sqlite3.Error:
         return {}
-    return {
-        folder / path: CalibreMetadata(
-            clean_line(title),
-            # Calibre has "|" for a comma in a name
-            tuple(author.replace("|", ",") for author in authors[number]),
-            tuple(dict.fromkeys([*series[number], *tags[number]])),
-        )
-        for number, title, path in books
-        if clean_line(title)
-    }
+    metadata: dict[Path, CalibreMetadata] = {}
+    for number, title, path in books:
+        clean_title = clean_line(title)
+        if not clean_title:
+            continue
+        # Calibre has "|" for a comma in a name.
+        names = tuple(author.replace("|", ",") for author in authors[number])
+        tags_once = tuple(dict.fromkeys([*series[number], *tags[number]]))
+        metadata[folder / path] = CalibreMetadata(clean_title, names, tags_once)
+    return metadata
 
 
 def _names_by_book(database: sqlite3.Connection, query: str) -> dict[int, list[str]]:
@@ -91,7 +102,7 @@ def _names_by_book(database: sqlite3.Connection, query: str) -> dict[int, list[s
 
 
 def metadata_beside(path: Path) -> CalibreMetadata | None:
-    """What Calibre knows about a book; None if it does not have it, or its file is damaged."""
+    """The metadata in Calibre's file beside a book; None without one, or if it is damaged."""
     file = path.with_name(METADATA)
     try:
         if file.stat().st_size > _MOST_BYTES:
@@ -121,4 +132,5 @@ def _texts(root: etree._Element, name: str) -> list[str]:
 
 
 def _clean(texts: Iterable[str]) -> list[str]:
+    """The texts on one line each, without empty ones."""
     return list(filter(None, map(clean_line, texts)))

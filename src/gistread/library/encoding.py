@@ -1,4 +1,4 @@
-"""Changes the encoding in which a plain text is read, and forgets what was made of it before."""
+"""Changes the encoding in which a plain text is read, and forgets its text and index."""
 
 from pathlib import Path
 
@@ -10,13 +10,13 @@ from gistread.paths import Paths
 
 
 def change_encoding(paths: Paths, source: Path, name: str) -> None:
-    """Keep an encoding for a file; `auto` goes back to the guess.
+    """Store an encoding for a file; `auto` returns to the guess.
 
     Raises UsageError for an unknown one, BookError, StorageError, OSError.
     """
     digest = file_digest(source)
     if not digest:
-        open_file(source).close()  # Says what is wrong
+        open_file(source).close()  # Raises the reason
     choose_encoding(paths.encodings, source, digest, name)
     forget_cached(digest, paths.texts)
     LibraryIndex(paths).forget(digest)

@@ -22,7 +22,7 @@ from gistread.store.catalogue import Catalogue, CatalogueContents, assign_number
 from gistread.store.model import BookFile, OpenedBook, VolumeText
 from gistread.store.pace import DEFAULT_WPM
 from gistread.store.user_data import UserData
-from gistread.units import fields, format_duration
+from gistread.units import format_duration
 
 SERIES_FORMAT = "series"
 ID_LENGTH = 16  # Characters of a hash
@@ -51,10 +51,11 @@ class LibraryEntry:
     volumes: tuple[VolumeText, ...] = ()  # The volumes of a series that was opened
     missing: bool = False  # No file exists at `path`
     tags: tuple[str, ...] = ()
-    number: int = 0  # From 1, kept for good: what commands may call it
+    number: int = 0  # From 1, never changed; commands may use it as a name
 
     @property
     def ids(self) -> tuple[str, ...]:
+        """Ids in the catalogue: of the text, and of the file."""
         ids = []
         if self.sha256:
             ids.append(f"text:{self.sha256}")
@@ -69,7 +70,8 @@ class LibraryEntry:
     @property
     def label(self) -> str:
         """`Emma · Jane Austen`"""
-        return " · ".join((self.title, ", ".join(self.authors) or "unknown author"))
+        authors = ", ".join(self.authors) or "unknown author"
+        return f"{self.title} · {authors}"
 
     @property
     def collections(self) -> tuple[str, ...]:
@@ -89,9 +91,10 @@ class LibraryEntry:
 
     @property
     def finished(self) -> bool:
-        left = self.length - self.position
+        characters_left = self.length - self.position
+        is_at_end = 0 < characters_left < _FINISHED_CHARACTERS
         is_past_middle = 2 * self.position > self.length
-        return 0 < left < _FINISHED_CHARACTERS and is_past_middle
+        return is_at_end and is_past_middle
 
     @property
     def share(self) -> float:
@@ -117,7 +120,7 @@ class LibraryEntry:
         return self._time_for(self.words_left)
 
     def _time_for(self, words: int) -> str:
-        """Empty for no words."""
+        """The time to read so many words; empty for none."""
         seconds = 60 * words / self.words_per_minute
         if not seconds:
             return ""
@@ -184,9 +187,10 @@ def list_entries(
     except StorageError as error:
         known = CatalogueContents()
         problem = str(error)
-    every = _entries(user_data, known, cache(words_per_minute))
-    listed = [entry for entry in every if with_removed or not _is_removed(entry, known)]
-    entries = sort_entries(listed, Order.LAST_READ)
+    entries = list(_entries(user_data, known, cache(words_per_minute)))
+    if not with_removed:
+        entries = [entry for entry in entries if not _is_removed(entry, known)]
+    entries = sort_entries(entries, Order.LAST_READ)
     numbers = _numbers(entries, catalogue, known)
     numbered = [
         replace(entry, number=number, tags=_tags_of(entry, known))
@@ -196,7 +200,7 @@ def list_entries(
 
 
 def _tags_of(entry: LibraryEntry, known: CatalogueContents) -> tuple[str, ...]:
-    """Those of the text and of the file, each once."""
+    """The tags of the text and of the file, each once."""
     tags = [tag for book_id in entry.ids for tag in known.tags.get(book_id, ())]
     return tuple(dict.fromkeys(tags))
 
@@ -204,9 +208,10 @@ def _tags_of(entry: LibraryEntry, known: CatalogueContents) -> tuple[str, ...]:
 def _numbers(
     entries: Sequence[LibraryEntry], catalogue: Catalogue, known: CatalogueContents
 ) -> list[int]:
-    """The number of each book, which it keeps; a file that cannot be written loses new ones."""
+    """The permanent number of each book. New numbers are lost if they cannot be stored."""
     books = [entry.ids for entry in entries]
-    if all(book in known.numbers for ids in books for book in ids):
+    every_id = [book_id for ids in books for book_id in ids]
+    if all(book_id in known.numbers for book_id in every_id):
         return assign_numbers(books, known.numbers)
     try:
         return catalogue.number(books)
@@ -241,17 +246,16 @@ class Group(StrEnum):
 def group_of(entry: LibraryEntry) -> Group:
     if not entry.was_begun:
         return Group.UNREAD
-    return Group.FINISHED if entry.finished else Group.READING
+    if entry.finished:
+        return Group.FINISHED
+    return Group.READING
 
 
 def to_continue(entries: Iterable[LibraryEntry]) -> LibraryEntry | None:
     """The book that was read last, unless it is finished or its file is missing."""
-    begun = [
-        entry
-        for entry in entries
-        if group_of(entry) is Group.READING and not entry.missing
-    ]
-    return max(begun, key=lambda entry: entry.opened_at, default=None)
+    present = [entry for entry in entries if not entry.missing]
+    reading = [entry for entry in present if group_of(entry) is Group.READING]
+    return max(reading, key=lambda entry: entry.opened_at, default=None)
 
 
 def filter_entries(entries: Iterable[LibraryEntry], typed: str) -> list[LibraryEntry]:
@@ -265,48 +269,47 @@ def _entries(
     known: CatalogueContents,
     words_per_minute: Callable[[str], float],
 ) -> Iterable[LibraryEntry]:
+    """The books that were opened, then the other files of the catalogue."""
     files = sorted(known.files.values(), key=lambda file: file.at)
     file_of = {file.sha256: file for file in files if file.sha256}
-    taken: set[Path] = set()
-    listed: set[str] = set()
+    listed_paths: set[Path] = set()
+    listed_ids: set[str] = set()
     for book in user_data.recent():
         entry = _opened(book, file_of.get(book.sha256), words_per_minute)
-        if entry.path in taken:
+        if entry.path in listed_paths:
             continue  # the file now holds another text, which was opened later
         if entry.path is not None:
-            taken.add(entry.path)
-        listed.update(entry.ids)
+            listed_paths.add(entry.path)
+        listed_ids.update(entry.ids)
         yield entry
     positions = user_data.positions()
     for path, file in known.paths.items():
         entry = LibraryEntry(
-            **fields(
-                file,
-                "title",
-                "authors",
-                "sha256",
-                "digest",
-                "format",
-                "words",
-                "length",
-            ),
+            title=file.title,
+            authors=file.authors,
             path=path,
+            sha256=file.sha256,
+            digest=file.digest,
+            format=file.format,
+            words=file.words,
+            length=file.length,
             position=positions.get(file.sha256, 0),
             words_per_minute=words_per_minute(file.language),
         )
-        if path not in taken and listed.isdisjoint(entry.ids):
+        if path not in listed_paths and listed_ids.isdisjoint(entry.ids):
             yield replace(entry, missing=not is_file(path))
 
 
 def _is_removed(entry: LibraryEntry, known: CatalogueContents) -> bool:
     """Whether the user took the book out of the list, and has not opened it since."""
-    times = (known.removed[book] for book in entry.ids if book in known.removed)
+    times = [known.removed[book] for book in entry.ids if book in known.removed]
     return any(removed_at >= entry.opened_at for removed_at in times)
 
 
 def _opened(
     book: OpenedBook, file: BookFile | None, words_per_minute: Callable[[str], float]
 ) -> LibraryEntry:
+    """The entry of a book that was opened; `file`: its file in the catalogue, if known."""
     path = book.path
     # The catalogue records a moved file after the last opening.
     if file is not None and (path is None or file.at > book.opened_at):
@@ -314,26 +317,30 @@ def _opened(
     path = absolute(path) if path else None
     file = file or BookFile(Path(), book.file, 0, 0, book.title)
     return LibraryEntry(
-        **fields(
-            book,
-            "title",
-            "authors",
-            "sha256",
-            "position",
-            "chapter",
-            "length",
-            "opened_at",
-        ),
-        **fields(file, "digest", "format", "words", "volumes"),
+        title=book.title,
+        authors=book.authors,
         path=path,
+        sha256=book.sha256,
+        digest=file.digest,
+        format=file.format,
+        words=file.words,
+        position=book.position,
+        chapter=book.chapter,
+        length=book.length,
+        opened_at=book.opened_at,
         words_per_minute=words_per_minute(file.language),
+        volumes=file.volumes,
         missing=path is not None and not is_file(path),
     )
 
 
+# Signs and an article at the beginning: `The ` of `The Castle`, but not all of `The`
+_BEFORE_TITLE = re.compile(r"^[^\w]*(?:(?:the|an?)\s+(?=\S))?")
+
+
 def _title(entry: LibraryEntry) -> str:
     """The title for sorting, without its article."""
-    return re.sub(r"^[^\w]*(?:(?:the|an?)\s+(?=\S))?", "", folded(entry.title))
+    return _BEFORE_TITLE.sub("", folded(entry.title))
 
 
 def _surname(entry: LibraryEntry) -> str:
@@ -354,7 +361,7 @@ class UnknownBookError(UsageError):
 def find_book(entries: Sequence[LibraryEntry], name: str) -> LibraryEntry:
     """The book with this path, else title, else number or id, else words.
 
-    Raises UsageError unless it is one.
+    Raises UsageError unless exactly one book matches.
     """
     matches = _entries_named(entries, name)
     if not matches:
@@ -377,15 +384,16 @@ def find_book(entries: Sequence[LibraryEntry], name: str) -> LibraryEntry:
 
 
 def _entries_named(entries: Sequence[LibraryEntry], name: str) -> list[LibraryEntry]:
-    """The books that a name means, by the first way of naming that gives any."""
+    """The books with this path; if there are none, with this title, number or id, or words."""
     path = absolute(Path(name))
     by_path = [entry for entry in entries if entry.path == path]
     if by_path:
         return by_path
     words = words_of(name)
-    by_title = [entry for entry in entries if words and words_of(entry.title) == words]
-    if by_title:
-        return by_title
+    if words:
+        by_title = [entry for entry in entries if words_of(entry.title) == words]
+        if by_title:
+            return by_title
     by_id = [entry for entry in entries if name in (str(entry.number), entry.id)]
     if by_id or not words:
         return by_id
@@ -393,12 +401,12 @@ def _entries_named(entries: Sequence[LibraryEntry], name: str) -> list[LibraryEn
 
 
 def words_of(name: str) -> list[str]:
-    """`the-great-gatsby` and `The Great Gatsby!` have the same."""
+    """Words for comparing names: `the-great-gatsby` and `The Great Gatsby!` have the same."""
     return re.findall(r"[^\W_]+", folded(name))
 
 
 def path_of(entry: LibraryEntry) -> Path:
-    """The book's file. Raises BookError if it is gone."""
+    """The book's file. Raises BookError if it is missing."""
     if entry.path is None:
         raise BookError(
             f"{entry.title} was read from standard input.", "Give the text again."
@@ -426,13 +434,13 @@ def tagged(entries: Iterable[LibraryEntry], tag: str) -> list[LibraryEntry]:
             hint = f"Did you mean {known[near[0]]!r}?"
         raise UsageError(f"No book has the tag {tag!r}.", hint)
     members = [entry for entry in entries if sought in map(folded, entry.collections)]
-    volumes: set[Path] = set()
+    volumes: set[Path | None] = set()
     for entry in members:
         if folded(entry.title) == sought:
             volumes.update(_volumes(entry))
-    return [
-        entry for entry in entries if entry in members or _file_of(entry) in volumes
-    ]
+    if volumes:
+        members += [entry for entry in entries if _file_of(entry) in volumes]
+    return [entry for entry in entries if entry in members]
 
 
 def _file_of(entry: LibraryEntry) -> Path | None:
@@ -456,11 +464,12 @@ def _volumes(entry: LibraryEntry) -> list[Path]:
 
 def _similar(entries: Iterable[LibraryEntry], name: str) -> list[str]:
     """Up to three titles that may be meant by a misspelt title, a word of it, or an author."""
-    titles: dict[str, str] = {}
+    title_of: dict[str, str] = {}  # By each spelling that is compared
     for entry in entries:
         words = words_of(" ".join((entry.title, *entry.authors)))
         long_words = [word for word in words if len(word) >= _LEAST_WORD]
-        for text in (folded(entry.title), *long_words):
-            titles.setdefault(text, f"“{entry.title}”")
-    near = get_close_matches(folded(name), titles, _MOST_SIMILAR, _SIMILAR)
-    return list(dict.fromkeys(titles[text] for text in near))
+        for spelling in (folded(entry.title), *long_words):
+            title_of.setdefault(spelling, f"“{entry.title}”")
+    similar = get_close_matches(folded(name), title_of, _MOST_SIMILAR, _SIMILAR)
+    titles = [title_of[spelling] for spelling in similar]
+    return list(dict.fromkeys(titles))

@@ -21,47 +21,47 @@ class ExportedMark:
 
     @property
     def is_quotation(self) -> bool:
-        """Whether its words were chosen, and do not only tell its place."""
+        """Whether the user chose its words; those of other marks only show the place."""
         return self.mark.kind in (MarkKind.HIGHLIGHT, MarkKind.NOTE)
 
 
 def is_export(document: Any) -> bool:
     """Whether a JSON document is an export of one book, or of several."""
-    return isinstance(document, dict) and any(
-        name in document and isinstance(document[name], list)
-        for name in ("marks", "books")
-    )
+    if not isinstance(document, dict):
+        return False
+    lists = (document.get("marks"), document.get("books"))
+    return any(isinstance(value, list) for value in lists)
 
 
 def exported_marks(document: dict[str, Any]) -> Iterator[tuple[str, ExportedMark]]:
     """Each mark with the title of its book. Raises LookupError, TypeError, ValueError."""
     for exported in document.get("books", [document]):
         book = exported["book"]
+        sha256 = str(book["sha256"])
+        length = int(book["characters"])
         for fields in exported["marks"]:
-            mark = ExportedMark(
-                _mark(fields), str(book["sha256"]), int(book["characters"])
-            )
-            yield str(book["title"]), mark
+            yield str(book["title"]), ExportedMark(_mark(fields), sha256, length)
 
 
 def _mark(fields: dict[str, Any]) -> Mark:
+    """The mark with these fields. Raises LookupError, TypeError, ValueError."""
     place = TextQuote(
-        int(fields["start"]),
-        int(fields["end"]),
-        str(fields["text"]),
-        str(fields["before"]),
-        str(fields["behind"]),
+        start=int(fields["start"]),
+        end=int(fields["end"]),
+        exact=str(fields["text"]),
+        prefix=str(fields["before"]),
+        suffix=str(fields["behind"]),
     )
     color = fields["color"]
     return Mark(
-        str(fields["id"]),
-        MarkKind(fields["kind"]),
-        place,
-        Color(color) if color else None,
-        str(fields["note"]),
-        str(fields["letter"]),
-        seconds_of(fields["made"]),
-        seconds_of(fields["changed"]),
+        id=str(fields["id"]),
+        kind=MarkKind(fields["kind"]),
+        place=place,
+        color=Color(color) if color else None,
+        note=str(fields["note"]),
+        letter=str(fields["letter"]),
+        made_at=seconds_of(fields["made"]),
+        changed_at=seconds_of(fields["changed"]),
     )
 
 
@@ -74,9 +74,9 @@ def placed_mark(
     """
     place = exported.mark.place
     is_same_text = exported.sha256 == book.sha256
-    if is_same_text and book.text[place.start : place.end] == place.exact:
-        span: Span | None = (place.start, place.end)
-    else:
+    words_there = book.text[place.start : place.end]
+    span: Span | None = (place.start, place.end)
+    if not is_same_text or words_there != place.exact:
         span = find_quote(place, text, exported.length)
     if span is None:
         return None
@@ -85,14 +85,15 @@ def placed_mark(
 
 def known_mark(mark: Mark, marks: Sequence[Mark]) -> Mark | None:
     """The mark of a book that is this one, or one of its kind and letter on the same words."""
-    same = [known for known in marks if known.id == mark.id]
-    alike = [
-        known
-        for known in marks
-        if (known.kind, known.letter) == (mark.kind, mark.letter)
-        and (known.start, known.end) == (mark.start, mark.end)
-    ]
-    return next(iter([*same, *alike]), None)
+    for known in marks:
+        if known.id == mark.id:
+            return known
+    for known in marks:
+        is_same_kind = (known.kind, known.letter) == (mark.kind, mark.letter)
+        is_same_place = (known.start, known.end) == (mark.start, mark.end)
+        if is_same_kind and is_same_place:
+            return known
+    return None
 
 
 def is_letter_elsewhere(mark: Mark, known: Mark) -> bool:

@@ -19,7 +19,7 @@ from gistread.units import bars, counted, format_duration
 _MINUTE_S = 60
 _HOUR_S = 3600
 _DAYS_A_WEEK = 7
-# Times are told in days before two weeks have passed, in weeks before two months
+# Times are written in days before two weeks have passed, in weeks before two months
 _DAYS_IN_DAYS = 14
 _DAYS_IN_WEEKS = 60
 _MOST_UNFINISHED_PERCENT = 99
@@ -54,25 +54,29 @@ class Figures:
 def reading_figures(
     user_data: UserData, entries: Iterable[LibraryEntry], today: date
 ) -> Figures:
-    """Figures of every book that was read; `entries` tell how much of it. Reads the disk."""
+    """Figures of every book that was read. Reads the disk.
+
+    `entries`: the library, for how much of each book was read.
+    """
     entry_of = {entry.sha256: entry for entry in entries if entry.sha256}
     dates = [today - timedelta(days=ago) for ago in reversed(range(_DAYS_A_WEEK))]
-    week = dict.fromkeys(dates, 0.0)
+    seconds_on = dict.fromkeys(dates, 0.0)
     try:
         days_of = user_data.reading_days()
     except StorageError:
         days_of = {}
-    books = []
+    books: list[BookFigures] = []
     for opened in user_data.all_texts():
-        days = days_of.get(opened.sha256, ())
+        days = days_of.get(opened.sha256)
+        if not days:
+            continue
         for day in days:
             date_read = date.fromisoformat(day.day)
-            if date_read in week:
-                week[date_read] += day.seconds
-        if days:
-            books.append(_book_figures(opened, days, entry_of.get(opened.sha256)))
-    books = sorted(books, key=lambda book: book.last_day, reverse=True)
-    return Figures(tuple(week.values()), tuple(books))
+            if date_read in seconds_on:
+                seconds_on[date_read] += day.seconds
+        books.append(_book_figures(opened, days, entry_of.get(opened.sha256)))
+    last_read_first = sorted(books, key=lambda book: book.last_day, reverse=True)
+    return Figures(tuple(seconds_on.values()), tuple(last_read_first))
 
 
 def _book_figures(
@@ -116,15 +120,16 @@ def relative_time(then_s: float, now_s: float) -> str:
 
 
 def count_books(entries: Iterable[LibraryEntry]) -> str:
-    """`12 books, 3 begun`, without the sample; empty for none."""
+    """`12 books, 3 begun`; empty for none. The sample, which has no ids, does not count."""
     books = [entry for entry in entries if entry.ids]
-    begun = sum(entry.was_begun and not entry.finished for entry in books)
     if not books:
         return ""
-    return f"{counted(len(books), 'book')}, {begun} begun"
+    begun = [entry for entry in books if entry.was_begun and not entry.finished]
+    return f"{counted(len(books), 'book')}, {len(begun)} begun"
 
 
 def describe_added(added: AddResult) -> str:
+    """`3 books added, 2 known already.`"""
     parts = [f"{counted(added.new, 'book')} added"]
     if added.known:
         parts.append(f"{added.known} known already")
@@ -157,6 +162,7 @@ def describe_book_figures(book: BookFigures) -> str:
 
 
 def _read_for(seconds: float) -> str:
+    """A reading time in words."""
     if not seconds:
         return "nothing yet"
     if seconds < _MINUTE_S:
@@ -173,7 +179,7 @@ def format_percent(share: float) -> str:
 
 
 def describe_memory(header: MemoryHeader, book: Book, now_s: float) -> tuple[str, str]:
-    """A memory's model, preset, progress, sections and date."""
+    """Two lines about a memory: its model and preset; its sections, progress and date."""
     sections = counted(header.pages, "section")
     if not header.complete:
         share = header.characters / max(1, len(book.text))
@@ -184,4 +190,5 @@ def describe_memory(header: MemoryHeader, book: Book, now_s: float) -> tuple[str
         header.mode,
         relative_time(header.modified_s, now_s),
     )
-    return f"{header.model_name}, {header.focus.description}", " · ".join(facts)
+    title = f"{header.model_name}, {header.focus.description}"
+    return title, " · ".join(facts)

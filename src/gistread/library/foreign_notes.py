@@ -11,11 +11,12 @@ from gistread.library.exported_marks import is_letter_elsewhere, known_mark, pla
 from gistread.library.moving import SearchableText, find_quote
 from gistread.library.note_files import ForeignNote, joined_notes
 from gistread.marking import Mark, MarkKind, TextQuote, new_mark, quote_at, with_changes
+from gistread.memory.passages import Span
 from gistread.units import stripped_range
 
 # Letters between a pointer and its words: other programs count some differently
 _CLOSE = 200
-# A note, and where its pointer leads in the book
+# A note, and the offset to which its pointer leads in the book
 _Pointed = tuple[ForeignNote, int | None]
 
 
@@ -25,24 +26,26 @@ class PlacedNotes:
     annotated: tuple[Mark, ...]  # Known highlights with a note that they did not have
     known: int  # Highlights that the book has already
     lost: tuple[ForeignNote, ...]  # Their words are not in the book
-    bookmarks: int  # Left out: they have no words by which their places could be found
+    bookmarks: int  # Left out: nothing shows their places
     # Letter marks left out: each letter marks another place of the book already
     letters: tuple[Mark, ...] = ()
 
 
 def notes_of_book(notes: Iterable[ForeignNote], book: Book) -> list[ForeignNote]:
-    """Those whose text or title is that of the book, or that have no title.
+    """The notes with the text or title of the book, or without a title.
 
-    One title may have a subtitle or an author beside the other.
+    One title may be longer, by a subtitle or an author.
     """
-    of_book = words_of(book.title)
+    book_title = words_of(book.title)
 
     def is_of_book(note: ForeignNote) -> bool:
         if note.exported is not None and note.exported.sha256 == book.sha256:
             return True
         title = words_of(note.title)
-        shared = min(len(title), len(of_book))
-        return not title or title[:shared] == of_book[:shared]
+        if not title:
+            return True
+        length = min(len(title), len(book_title))
+        return title[:length] == book_title[:length]
 
     return [note for note in notes if is_of_book(note)]
 
@@ -60,66 +63,68 @@ def place_notes(
     """
     text = SearchableText(book.text)
     own = _place_exported(book, notes, marks, text)
-    pointed = [
-        (note, offset_of(note.pointer) if offset_of and note.pointer else None)
-        for note in notes
-        if note.exported is None
-    ]
-    bookmarks = [(note, at) for note, at in pointed if note.is_bookmark]
-    others = [(note, at) for note, at in pointed if not note.is_bookmark]
+    bookmarks: list[_Pointed] = []
+    highlights: list[_Pointed] = []
+    for note in notes:
+        if note.exported is not None:
+            continue
+        at = offset_of(note.pointer) if offset_of and note.pointer else None
+        if note.is_bookmark:
+            bookmarks.append((note, at))
+        else:
+            highlights.append((note, at))
     known = [*marks, *own.marks]
     placed = _together(own, _place_bookmarks(book, bookmarks, known))
-    return _together(placed, _place_foreign(book, others, known, text))
+    return _together(placed, _place_highlights(book, highlights, known, text))
 
 
 def _place_bookmarks(
     book: Book, notes: Sequence[_Pointed], marks: Sequence[Mark]
 ) -> PlacedNotes:
     """Bookmarks at the places of other programs' bookmarks."""
-    taken = {
-        mark.start for mark in marks if mark.kind is MarkKind.BOOKMARK and not mark.lost
-    }
+    present = [mark for mark in marks if not mark.lost]
+    marked_offsets = {mark.start for mark in present if mark.kind is MarkKind.BOOKMARK}
     added: list[Mark] = []
     known = 0
     without_place = 0
     for note, at in notes:
         if at is None:
             without_place += 1
-        elif at in taken:
+        elif at in marked_offsets:
             known += 1
         else:
-            taken.add(at)
+            marked_offsets.add(at)
             added.append(_mark(MarkKind.BOOKMARK, note, quote_at(book.text, at)))
     return PlacedNotes(tuple(added), (), known, (), without_place)
 
 
-def _place_foreign(
+def _place_highlights(
     book: Book, notes: Sequence[_Pointed], marks: Sequence[Mark], text: SearchableText
 ) -> PlacedNotes:
-    """Find notes of other programs by their words."""
-    taken = {(mark.start, mark.end): mark for mark in marks if not mark.lost}
-    new: list[tuple[int, int]] = []
-    changed: set[tuple[int, int]] = set()
-    lost = []
+    """Find highlights of other programs by their words."""
+    mark_at = {(mark.start, mark.end): mark for mark in marks if not mark.lost}
+    new: list[Span] = []
+    changed: set[Span] = set()
+    lost: list[ForeignNote] = []
     known = 0
     for note, at in notes:
         span = _find(note.words, text, at) if note.words.strip() else None
         if span is None:
             lost.append(note)
-        elif span not in taken:
-            taken[span] = _mark(MarkKind.HIGHLIGHT, note, quote_at(book.text, *span))
+        elif span not in mark_at:
+            mark_at[span] = _mark(MarkKind.HIGHLIGHT, note, quote_at(book.text, *span))
             new.append(span)
         else:
-            mark = taken[span]
+            mark = mark_at[span]
             note_text = joined_notes(mark.note, note.note.strip())
             if note_text == mark.note:
                 known += 1
                 continue
-            taken[span] = replace(mark, note=note_text, changed_at=time.time())
+            mark_at[span] = replace(mark, note=note_text, changed_at=time.time())
             changed.add(span)
-    of_file = set(new)
-    added = tuple(taken[span] for span in new)
-    annotated = tuple(mark for span, mark in taken.items() if span in changed - of_file)
+    added = tuple(mark_at[span] for span in new)
+    changed -= set(new)
+    annotated = tuple(mark for span, mark in mark_at.items() if span in changed)
     return PlacedNotes(added, annotated, known, tuple(lost), 0)
 
 
@@ -178,8 +183,8 @@ def _mark(kind: MarkKind, note: ForeignNote, place: TextQuote) -> Mark:
     return replace(mark, made_at=note.made_at, changed_at=note.made_at)
 
 
-def _find(words: str, text: SearchableText, at: int | None) -> tuple[int, int] | None:
-    """Where the words are; a few of them only at their place, or if they are in one place.
+def _find(words: str, text: SearchableText, at: int | None) -> Span | None:
+    """Where the words are in the text; None if they are not found, or few and in many places.
 
     `at`: where they should begin, if that is known.
     """
@@ -189,17 +194,19 @@ def _find(words: str, text: SearchableText, at: int | None) -> tuple[int, int] |
         nearest = _nearest(letters, text, at)
         if nearest is not None:
             return nearest
-    place = TextQuote(at or 0, (at or 0) + len(quote), quote, "", "")
+    start = at or 0
+    place = TextQuote(start, start + len(quote), quote, "", "")
     span = find_quote(place, text, 0)
     if span is not None:
         return _whole_words(text.raw, *span)
-    if not letters or text.letters.count(letters) != 1:
+    is_unique = bool(letters) and text.letters.count(letters) == 1
+    if not is_unique:
         return None
     return _span(text, text.letters.index(letters), len(letters))
 
 
-def _nearest(letters: str, text: SearchableText, at: int) -> tuple[int, int] | None:
-    """The very letters close to a place; of several the nearest ones."""
+def _nearest(letters: str, text: SearchableText, at: int) -> Span | None:
+    """Where exactly these letters are close to a place; of several places the nearest."""
     expected = bisect_left(text.offsets, at)
     first = max(0, expected - _CLOSE)
     window = text.letters[first : expected + _CLOSE + len(letters)]
@@ -208,17 +215,20 @@ def _nearest(letters: str, text: SearchableText, at: int) -> tuple[int, int] | N
     while start >= 0:
         starts.append(first + start)
         start = window.find(letters, start + 1)
-    nearest = min(starts, key=lambda start: abs(start - expected), default=None)
-    return None if nearest is None else _span(text, nearest, len(letters))
+    if not starts:
+        return None
+    nearest = min(starts, key=lambda start: abs(start - expected))
+    return _span(text, nearest, len(letters))
 
 
-def _span(text: SearchableText, first: int, count: int) -> tuple[int, int]:
-    """The range of some letters in the text."""
-    return text.offsets[first], text.offsets[first + count - 1] + 1
+def _span(text: SearchableText, first: int, count: int) -> Span:
+    """The range in the text of `count` letters from the letter `first` on."""
+    last = first + count - 1
+    return text.offsets[first], text.offsets[last] + 1
 
 
-def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
-    """The place without the words that it covers only in part, as a search by likeness may."""
+def _whole_words(text: str, start: int, end: int) -> Span:
+    """The range without words that it covers only in part: a search by likeness may split them."""
     while start < end and text[start - 1 : start].isalnum() and text[start].isalnum():
         start += 1
     while end > start and text[end - 1].isalnum() and text[end : end + 1].isalnum():

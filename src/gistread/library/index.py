@@ -1,9 +1,10 @@
 """A full-text index of every book in the library, in a SQLite file of the cache.
 
 It is made again when it is lost. It holds the stems of each passage, not the text: that is read
-from `texts`, or again from the book's file. One table (FTS5) has a row for each passage: the number
-of its book, shifted by `_SHIFT` bits, plus its own. A passage scores by the words of the query in
-it and, with less weight, in the passages beside it (inverse document frequency).
+from `texts`, or again from the book's file. One table (FTS5) has a row for each passage. The number
+of a row is that of its book, shifted by `_SHIFT` bits, plus that of the passage in its book. A
+passage scores by the words of the query in it and, with less weight, in the passages beside it
+(inverse document frequency).
 """
 
 import contextlib
@@ -16,6 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +33,8 @@ from gistread.store.files import make_folder
 
 # Raise the thousands when passages or stems change
 _VERSION = 1000 + EXTRACTION_VERSION
-_SHIFT = 20
-_NUMBER = (1 << _SHIFT) - 1
+_SHIFT = 20  # `row >> _SHIFT` is the book of a row …
+_NUMBER = (1 << _SHIFT) - 1  # … and `row & _NUMBER` its passage.
 _BESIDE = 0.5  # Weight of a word of the query that only the passage before or after has
 # Share of a book's passages that have a word, at which the word counts half for the book. Chosen on
 # `tests/benchmarks/which_book.tsv`.
@@ -97,28 +99,29 @@ class Matches:
         `known`: how many passages count, by the id of each book to search.
         """
         self.weights = weights
+        # Of the passages up to the bounds. Loops over all rows take a row apart in place.
         self._masks = {
             row: mask
             for row, mask in masks.items()
             if row & _NUMBER < known.get(row >> _SHIFT, 0)
         }
-        self._beyond = [
-            row for row in masks.keys() - self._masks.keys() if row >> _SHIFT in known
-        ]
+        unknown_rows = masks.keys() - self._masks.keys()
+        self._beyond = [row for row in unknown_rows if row >> _SHIFT in known]
         self._all = masks
         self._known = known
         by_bit = list(enumerate(weights.values()))
+        # The weight of the words of a mask
         self._weight = cache(
             lambda mask: sum(weight for bit, weight in by_bit if mask >> bit & 1)
         )
 
     def hits(self) -> list[PassageHit]:
-        """Those with at least half of the best one's weight, the best first.
+        """The passages with at least half of the best one's weight, the best first.
 
-        Of equals, those of the likelier book.
+        Of passages with the same score, those of the likelier book come first.
         """
         common = self._commonness()
-        hits = map(self._hit, self._heavy(self._masks))
+        hits = [self._hit(row) for row in self._heavy(self._masks)]
         return sorted(
             hits, key=lambda hit: (-hit.score, -common[hit.book], hit.book, hit.number)
         )
@@ -138,45 +141,50 @@ class Matches:
         That of its best passage, and how common the words of the query are in it.
         """
         best: defaultdict[int, float] = defaultdict(float)
-        for hit in map(self._hit, self._heavy(self._masks)):
+        for row in self._heavy(self._masks):
+            hit = self._hit(row)
             best[hit.book] = max(best[hit.book], hit.score)
         return {book: score + best[book] for book, score in self._commonness().items()}
 
     def _commonness(self) -> dict[int, float]:
         """How common the words of the query are in each book."""
-        counts = Counter((row >> _SHIFT, mask) for row, mask in self._masks.items())
-        having: defaultdict[int, list[int]] = defaultdict(
+        passages_with: defaultdict[int, list[int]] = defaultdict(
             lambda: [0] * len(self.weights)
         )
-        for (book, mask), count in counts.items():
+        rows = Counter((row >> _SHIFT, mask) for row, mask in self._masks.items())
+        for (book, mask), count in rows.items():
             for bit in range(len(self.weights)):
-                having[book][bit] += count * (mask >> bit & 1)
-        return {
-            book: sum(
-                weight * count / (count + _USUAL_SHARE * self._known[book])
-                for weight, count in zip(self.weights.values(), passages, strict=True)
+                if mask >> bit & 1:
+                    passages_with[book][bit] += count
+        commonness: dict[int, float] = {}
+        for book, counts in passages_with.items():
+            usual = _USUAL_SHARE * self._known[book]
+            pairs = zip(self.weights.values(), counts, strict=True)
+            commonness[book] = sum(
+                weight * count / (count + usual) for weight, count in pairs
             )
-            for book, passages in having.items()
-        }
+        return commonness
 
     def _heavy(self, rows: Iterable[int]) -> list[int]:
+        """The rows with at least half of the weight of the best passage."""
         most = max(map(self._weight, set(self._masks.values())), default=0.0)
         return [row for row in rows if 2 * self._weight(self._all[row]) >= most]
 
     def _hit(self, row: int) -> PassageHit:
-        masks = self._masks
-        beside = (masks.get(row - 1, 0) | masks.get(row + 1, 0)) & ~masks[row]
-        score = self._weight(masks[row]) + _BESIDE * self._weight(beside)
+        mask = self._masks[row]
+        neighbours = self._masks.get(row - 1, 0) | self._masks.get(row + 1, 0)
+        only_beside = neighbours & ~mask
+        score = self._weight(mask) + _BESIDE * self._weight(only_beside)
         words = {
             word: weight
             for bit, (word, weight) in enumerate(self.weights.items())
-            if masks[row] >> bit & 1
+            if mask >> bit & 1
         }
         return PassageHit(row >> _SHIFT, row & _NUMBER, score, words)
 
 
 class LibraryIndex:
-    """Methods raise StorageError."""
+    """The index of the user's library. Its methods raise StorageError."""
 
     def __init__(self, paths: Paths) -> None:
         self.folder = paths.index
@@ -187,8 +195,9 @@ class LibraryIndex:
         with self._open() as connection:
             books: dict[str, IndexedBook] = {}
             for row in connection.execute("SELECT * FROM books"):
-                spans = memoryview(row["spans"]).cast("I")
-                books[row["digest"]] = IndexedBook(**{**dict(row), "spans": spans})
+                columns = dict(row)
+                columns["spans"] = memoryview(row["spans"]).cast("I")
+                books[row["digest"]] = IndexedBook(**columns)
             return books
 
     def add(self, digest: str, book: Book | None) -> None:
@@ -197,37 +206,34 @@ class LibraryIndex:
         spans = split_into_passages(book)[: _NUMBER + 1]
         terms = Terms(book.language)
         stem = cache(terms.stem)
-        rows = [
+        passages = [
             " ".join(map(stem, terms.words(book.text[start:end])))
             for start, end in spans
         ]
-        chapters = json.dumps(
-            [
-                (chapter.start, book.chapter_title(chapter.start))
-                for chapter in book.chapters
-            ]
-        )
-        flat = array("I", [offset for span in spans for offset in span]).tobytes()
-        facts = (
-            digest,
-            book.sha256,
-            len(book.text.rstrip()),
-            has_plot(book),
-            code_of(book.language),
-            chapters,
-            flat,
-        )
+        chapters = [
+            (chapter.start, book.chapter_title(chapter.start))
+            for chapter in book.chapters
+        ]
+        columns = {
+            "digest": digest,
+            "sha256": book.sha256,
+            "length": len(book.text.rstrip()),
+            "plot": has_plot(book),
+            "language": code_of(book.language),
+            "chapters": json.dumps(chapters),
+            "spans": array("I", chain.from_iterable(spans)).tobytes(),
+        }
+        names = ", ".join(columns)
+        values = ", ".join("?" * len(columns))
+        insert = f"INSERT INTO books ({names}) VALUES ({values})"
         with self._open(write=True) as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute("DELETE FROM books WHERE digest = ?", (digest,))
-            names = "digest, sha256, length, plot, language, chapters, spans"
-            added = connection.execute(
-                f"INSERT INTO books ({names}) VALUES (?, ?, ?, ?, ?, ?, ?)", facts
-            )
-            first = (added.lastrowid or 0) << _SHIFT
+            cursor = connection.execute(insert, tuple(columns.values()))
+            first_row = (cursor.lastrowid or 0) << _SHIFT
             connection.executemany(
                 "INSERT INTO stems (rowid, words) VALUES (?, ?)",
-                ((first + at, text) for at, text in enumerate(rows)),
+                enumerate(passages, first_row),
             )
             connection.execute("COMMIT")
 
@@ -238,14 +244,14 @@ class LibraryIndex:
         """
         with self._open(write=True) as connection:
             rows = connection.execute("SELECT id, digest FROM books").fetchall()
-            gone = [(row["id"],) for row in rows if row["digest"] not in digests]
-            if not gone:
+            dropped = [(row["id"],) for row in rows if row["digest"] not in digests]
+            if not dropped:
                 return
-            connection.executemany("DELETE FROM books WHERE id = ?", gone)
-            left, made = connection.execute(
+            connection.executemany("DELETE FROM books WHERE id = ?", dropped)
+            present, ever_added = connection.execute(
                 "SELECT count(*), (SELECT seq FROM sqlite_sequence) FROM books"
             ).fetchone()
-        if 2 * left < made:
+        if 2 * present < ever_added:
             self.delete()
 
     def forget(self, digest: str) -> None:
@@ -258,22 +264,19 @@ class LibraryIndex:
             file.unlink(missing_ok=True)
 
     def find(self, query: str, known: Mapping[int, int]) -> Matches:
-        """`known`: see `Matches`."""
+        """The passages with words of a query. `known`: see `Matches`."""
+        find_stems = "SELECT rowid FROM stems WHERE stems MATCH ?"
         with self._open() as connection:
-            languages = _column(connection, "SELECT DISTINCT language FROM books") or [
-                "en"
-            ]
-            passages = (
-                _value(connection, "SELECT sum(length(spans)) / 8 FROM books") or 0
-            )
+            languages = _column(connection, "SELECT DISTINCT language FROM books")
+            # A span has two numbers of four bytes.
+            total = _value(connection, "SELECT sum(length(spans)) / 8 FROM books") or 0
+            words = words_of(query, languages or ["en"])
             masks: defaultdict[int, int] = defaultdict(int)
-            weights = {}
-            for bit, (word, stems) in enumerate(words_of(query, languages).items()):
-                matching = " OR ".join(f'"{stem}"' for stem in sorted(stems))
-                rows = _column(
-                    connection, "SELECT rowid FROM stems WHERE stems MATCH ?", matching
-                )
-                weights[word] = math.log(1 + passages / (len(rows) + 1))
+            weights: dict[str, float] = {}
+            for bit, (word, stems) in enumerate(words.items()):
+                any_stem = " OR ".join(f'"{stem}"' for stem in sorted(stems))
+                rows = _column(connection, find_stems, any_stem)
+                weights[word] = math.log(1 + total / (len(rows) + 1))
                 for row in rows:
                     masks[row] |= 1 << bit
         return Matches(masks, weights, known)
@@ -287,9 +290,8 @@ class LibraryIndex:
                 # SQLite gives its other files the same mode.
                 self._file.touch(mode=0o600)
             name = self._file if write or self._file.exists() else ":memory:"
-            with contextlib.closing(
-                sqlite3.connect(name, timeout=_WAIT_S, isolation_level=None)
-            ) as connection:
+            opened = sqlite3.connect(name, timeout=_WAIT_S, isolation_level=None)
+            with contextlib.closing(opened) as connection:
                 connection.row_factory = sqlite3.Row
                 if _value(connection, "PRAGMA user_version") != _VERSION:
                     _create_tables(connection)
@@ -322,11 +324,10 @@ def _create_tables(connection: sqlite3.Connection) -> None:
     """Create the tables, in place of those of another version."""
     use_write_ahead_log(connection)
     connection.execute("BEGIN IMMEDIATE")
-    is_first = _value(connection, "PRAGMA user_version") != _VERSION
-    if is_first:  # no other process was faster
-        for statement in (
-            Path(__file__).with_name("index.sql").read_text("utf-8").split(";")
-        ):
+    # Another process may have been faster.
+    if _value(connection, "PRAGMA user_version") != _VERSION:
+        schema = Path(__file__).with_name("index.sql").read_text("utf-8")
+        for statement in schema.split(";"):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {_VERSION}")
     connection.execute("COMMIT")
@@ -337,13 +338,13 @@ def words_of(query: str, languages: Sequence[str]) -> dict[str, set[str]]:
 
     Without stop words, unless there are no others.
     """
-    usual = Terms(language_of(query, languages[0]))
-    terms = [Terms(language) for language in languages]
-    words = usual.words(query)
-    words = [word for word in words if word not in usual.stop_words] or words
+    query_terms = Terms(language_of(query, languages[0]))
+    terms_of_languages = [Terms(language) for language in languages]
+    every_word = query_terms.words(query)
+    words = [word for word in every_word if word not in query_terms.stop_words]
     stems_of: dict[str, set[str]] = {}
-    for word in words:
-        stems = {term.stem(word) for term in terms}
+    for word in words or every_word:
+        stems = {terms.stem(word) for terms in terms_of_languages}
         is_known = any(stems & others for others in stems_of.values())
         if not is_known:
             stems_of[word] = stems

@@ -4,7 +4,7 @@ Runs in a process of its own with the lowest priority:
 
     python -m gistread.library.indexing CONFIG DATA CACHE STATE
 
-A second process waits for the first for some seconds, then ends. Whatever ends this one, the books
+A second process waits for the first for some seconds, then ends. If a process is killed, the books
 indexed so far stay.
 """
 
@@ -15,9 +15,10 @@ import threading
 from pathlib import Path
 
 from gistread.book.cache import open_cached
+from gistread.book.model import Book
 from gistread.child_process import python_command
 from gistread.errors import BookError
-from gistread.library.entries import list_entries
+from gistread.library.entries import LibraryEntry, list_entries
 from gistread.library.index import LibraryIndex
 from gistread.library.shelf import open_shelf, searchable
 from gistread.paths import Paths
@@ -28,7 +29,7 @@ from gistread.store.user_data import UserData
 from gistread.system import lower_priority
 
 _NICENESS = 19
-# For another process. A search waits as long, then searches what is indexed
+# For another process. A search waits as long, then searches the books indexed so far
 _WAIT_S = 3.0
 
 
@@ -61,7 +62,7 @@ def index_new_books(paths: Paths) -> "subprocess.Popen[bytes] | None":
 def update_index(paths: Paths) -> None:
     """Index all new books and drop those that were removed.
 
-    Does nothing if another process is still at it after `_WAIT_S`. Raises OSError, StorageError.
+    Does nothing if another process is still indexing after `_WAIT_S`. Raises OSError, StorageError.
     """
     index = LibraryIndex(paths)
     make_folder(index.folder)
@@ -83,16 +84,21 @@ def _index_new(paths: Paths, index: LibraryIndex) -> int:
     known = index.books().keys()
     new = [entry for entry in searchable(entries) if entry.digest not in known]
     for entry in new:
-        try:
-            book = None
-            if entry.path:
-                book = open_cached(entry.path, paths.texts, encodings=paths.encodings)
-        except (BookError, MemoryError):
-            book = None
-        index.add(entry.digest, book)
+        index.add(entry.digest, _open(entry, paths))
     return len(new)
+
+
+def _open(entry: LibraryEntry, paths: Paths) -> Book | None:
+    """The book; None if its file cannot be read."""
+    if entry.path is None:
+        return None
+    try:
+        return open_cached(entry.path, paths.texts, encodings=paths.encodings)
+    except (BookError, MemoryError):
+        return None
 
 
 if __name__ == "__main__":
     lower_priority(_NICENESS)
-    update_index(Paths(*map(Path, sys.argv[1:5])))
+    config, data, cache, state = map(Path, sys.argv[1:5])
+    update_index(Paths(config, data, cache, state))

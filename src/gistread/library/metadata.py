@@ -38,7 +38,7 @@ _SUFFIXES = (
     # Through Calibre
     *(".mobi", ".azw", ".azw3", ".prc", ".lit", ".lrf", ".htmlz", ".txtz"),
 )
-# A page, the tree of pages, or compressed objects, among which they may be
+# A page, the tree of pages, or compressed objects, which may contain them
 _PDF_PAGE = re.compile(rb"/(?:Page|Kids|ObjStm)\b")
 _LONGEST_NAME = 16  # Bytes of a match, with what follows it
 _BLOCK = 1024 * 1024  # Bytes
@@ -61,6 +61,7 @@ def read_book_file(
 
 
 def _read_facts(stream: BinaryIO, path: Path, cancelled: Callable[[], bool]) -> _Facts:
+    """Title, authors and format, and all facts of a format that must be read whole."""
     head = stream.read(HEAD_BYTES)
     if not head:
         raise BookError(f"{path.name} is empty.")
@@ -68,22 +69,24 @@ def _read_facts(stream: BinaryIO, path: Path, cancelled: Callable[[], bool]) -> 
     stream.seek(0)
     match kind:
         case ReadableFormat.TEXT | ReadableFormat.MARKDOWN:
-            lines = io.BytesIO(_first_lines(stream))  # They have title and author.
-            book = read_book(lines, path.name, cancelled=cancelled)
+            title_pages = io.BytesIO(_first_lines(stream))
+            book = read_book(title_pages, path.name, cancelled=cancelled)
             return _named(book.title, book.authors, book.source_format)
-        # Needs a worker process: hours for a folder of hundreds.
         case ReadableFormat.PDF:
+            # Reading it needs a worker process: hours for a folder of hundreds.
             if not _has_pdf_pages(stream):
                 reason = f"{path.name} cannot be read: it is damaged or not a PDF."
                 raise BookError(reason, "Get a fresh copy of the file.")
             return _named(path.stem.replace("_", " "), (), "pdf")
         case ReadableFormat.SERIES:
-            listed = read_series_file(stream, path.name)
-            return _named(listed.title, listed.authors, SERIES_FORMAT)
+            series = read_series_file(stream, path.name)
+            return _named(series.title, series.authors, SERIES_FORMAT)
         case ForeignFormat(suffix=suffix) if suffix:
             return _foreign(path, stream, kind)
-        case None if (zipped := _zipped(path, stream)) is not None:
-            return zipped
+        case None:
+            zipped = _zipped(path, stream)
+            if zipped is not None:
+                return zipped
     stream.seek(0)
     return _whole(read_book(stream, path.name, cancelled=cancelled))
 
@@ -97,7 +100,7 @@ def _first_lines(stream: BinaryIO) -> bytes:
 
 
 def _has_pdf_pages(stream: BinaryIO) -> bool:
-    """Whether the file has any page, which one that was cut early has not."""
+    """Whether the file has any page; one that was cut off early has none."""
     overlap = b""
     while block := stream.read(_BLOCK):
         if _PDF_PAGE.search(overlap + block):
@@ -112,7 +115,7 @@ def book_file_of(path: Path, book: Book) -> BookFile:
 
 
 def record_text(catalogue: Catalogue, path: Path, book: Book) -> None:
-    """Record which text a file has: the library finds the user's data by the text.
+    """Record the text of a file, by which the library finds the user's data.
 
     Adds a file that the library does not have. Raises BookError, StorageError.
     """
@@ -120,6 +123,7 @@ def record_text(catalogue: Catalogue, path: Path, book: Book) -> None:
 
 
 def _zipped(path: Path, stream: BinaryIO) -> _Facts | None:
+    """Title, authors and format of a book in a ZIP file; None for another file."""
     try:
         archive = Archive(stream)
         kind = identify_zip(archive)
@@ -143,31 +147,30 @@ def _zipped(path: Path, stream: BinaryIO) -> _Facts | None:
 
 
 def _foreign(path: Path, stream: BinaryIO, kind: ForeignFormat) -> _Facts:
-    """What tells a book that Calibre converts when it is opened, which takes seconds."""
+    """Title and format of a book that Calibre will convert when it is opened."""
     converter_of(stream, path.name, kind)
     title = kindle_title(stream) if kind.suffix == ".mobi" else ""
     return _named(title or path.stem, (), kind.suffix.removeprefix("."))
 
 
 def _whole(book: Book) -> _Facts:
-    texts = zip(book.volumes, book.volume_books, strict=True)
+    """All facts of a book that was read."""
+    pairs = zip(book.volumes, book.volume_books, strict=True)
     volumes = tuple(
-        VolumeText(text.sha256, volume.start, volume.end) for volume, text in texts
+        VolumeText(text.sha256, volume.start, volume.end) for volume, text in pairs
     )
-    facts = {
+    return {
+        **_named(book.title, book.authors, book.source_format),
         "language": book.language,
         "sha256": book.sha256,
         "words": book.words,
         "length": len(book.text),
+        "volumes": volumes,
     }
-    return (
-        _named(book.title, book.authors, book.source_format)
-        | facts
-        | {"volumes": volumes}
-    )
 
 
 def _named(title: str, authors: Iterable[str], source_format: str) -> _Facts:
+    """The facts known without the whole text."""
     return {
         "title": clean_line(title),
         "authors": tuple(map(clean_line, authors)),
@@ -184,5 +187,9 @@ def examine_file(path: Path) -> BookFile:
     except OSError as error:
         raise BookError(f"{path} cannot be read: {error.strerror or error}.") from error
     return BookFile(
-        absolute(path), digest, status.st_size, status.st_mtime_ns, path.stem
+        path=absolute(path),
+        digest=digest,
+        size=status.st_size,
+        modified_ns=status.st_mtime_ns,
+        title=path.stem,
     )

@@ -1,12 +1,12 @@
 """Copies position, marks and questions to another version of a book's text.
 
-Their words are found again there. A quotation is found by its letters, whatever stands between
-them; one that changed, by unchanged letters near its ends. Copying is safe to repeat.
+Their words are found again there. A quotation is found by its letters, without the signs and spaces
+between them; one that changed, by unchanged letters near its ends. Copying is safe to repeat.
 """
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -32,35 +32,39 @@ _SAME_WORK = 0.5
 _DISTINCTIVE_LETTERS = 24  # A quotation with this many letters hardly recurs by chance
 _MIN_AGREED = 0.5  # Share of the letters around a shorter one that must agree
 _PIECE = 16  # Unchanged letters that show where a changed quotation begins or ends
-_STEP = 8
-_MOST_PLACES = 100
+_STEP = 8  # Letters from one piece to the next
+_MOST_PLACES = 100  # At which a piece is looked for
 _PART = 6  # Letters of the quotation that are compared
 
 
 @dataclass(frozen=True)
 class SearchableText:
-    """A text whose letters can be searched, whatever stands between them."""
+    """A text whose letters can be searched, without the signs and spaces between them.
+
+    >>> text = SearchableText("It’s — alive!")
+    >>> text.letters, text.offsets.tolist()[:3]
+    ('itsalive', [0, 1, 3])
+    """
 
     raw: str
 
     @cached_property
     def letters(self) -> str:
-        return "".join(map(self._plain.__getitem__, self.raw))
+        return "".join(map(self._letters_by_character.__getitem__, self.raw))
 
     @cached_property
     def offsets(self) -> "array[int]":
         """Where each of the letters stands in the text."""
-        return array(
-            "I",
-            (
-                at
-                for at, character in enumerate(self.raw)
-                for _ in self._plain[character]
-            ),
+        offsets = (
+            offset
+            for offset, character in enumerate(self.raw)
+            for _ in self._letters_by_character[character]
         )
+        return array("I", offsets)
 
     @cached_property
-    def _plain(self) -> dict[str, str]:
+    def _letters_by_character(self) -> dict[str, str]:
+        """The letters for each character: `ﬁ` has two, a comma none."""
         return {character: _letters_of(character) for character in set(self.raw)}
 
 
@@ -71,18 +75,23 @@ def find_quote(
 
     `length`: size of the text it came from, to settle ties.
     """
-    if place.exact and not any(map(str.isalnum, place.exact)):
+    has_letters = any(map(str.isalnum, place.exact))
+    if place.exact and not has_letters:
         return _find_signs(place, text.raw)
     expected = _proportional(place.start, text, length) if length else place.start
     near = bisect_left(text.offsets, expected)
     quote = _Letters.of(place)
-    span = _occurrence(quote, text.letters, near) if quote.exact else None
-    span = span or _similar(quote, text.letters, near)
+    span: tuple[int, int] | None = None
+    if quote.exact:
+        span = _occurrence(quote, text.letters, near)
+    if span is None:
+        span = _similar(quote, text.letters, near)
     if span is None:
         return None
     first, last = span
     start = text.offsets[first]
     end = text.offsets[last - 1] + 1
+    # The quotation itself, with its signs, if it is there unchanged
     size = len(place.exact)
     at = text.raw.find(place.exact, max(0, start - size), end + size)
     if at >= 0:
@@ -136,7 +145,7 @@ def _occurrence(quote: _Letters, letters: str, near: int) -> tuple[int, int] | N
 
 
 def _agreed_around(at: int, quote: _Letters, letters: str) -> float:
-    """Share of the letters around a quotation that stand around it here, too."""
+    """Share of the letters around a quotation that are also around this place."""
     end = at + len(quote.exact)
     before = letters[max(0, at - len(quote.prefix)) : at]
     after = letters[end : end + len(quote.suffix)]
@@ -175,26 +184,31 @@ def _similar(quote: _Letters, letters: str, near: int) -> tuple[int, int] | None
 
 
 def _has_half(letters: str, exact: str) -> bool:
-    """Whether at least half of the parts of a quotation stand in these letters."""
+    """Whether at least half of the parts of a quotation are in these letters."""
     parts = [exact[at : at + _PART] for at in range(0, len(exact), _PART)]
-    return 2 * sum(part in letters for part in parts) >= len(parts)
+    present = sum(part in letters for part in parts)
+    return 2 * present >= len(parts)
 
 
 def _edge_at(sought: str, edge: int, letters: str, near: int) -> _Edge | None:
-    """Where an edge of the quotation is, by the unchanged piece next to it."""
+    """Where an edge of the quotation is, by the nearest unchanged piece before or after it."""
+    last_start = len(sought) - _PIECE
     for distance in range(0, max(edge, len(sought) - edge), _STEP):
-        for first in (edge - distance - _PIECE, edge + distance):
-            if not 0 <= first <= len(sought) - _PIECE:
+        before = edge - distance - _PIECE
+        after = edge + distance
+        for start in (before, after):
+            if not 0 <= start <= last_start:
                 continue
-            piece = sought[first : first + _PIECE]
+            piece = sought[start : start + _PIECE]
             places = list(islice(_places(piece, letters), _MOST_PLACES))
             if places:
                 nearest = min(places, key=lambda at: abs(at - near))
-                return _Edge(nearest + edge - first, distance)
+                return _Edge(nearest + edge - start, distance)
     return None
 
 
 def _places(part: str, letters: str) -> Iterator[int]:
+    """Where a part is in the letters, one place after another."""
     at = letters.find(part)
     while at >= 0:
         yield at
@@ -203,7 +217,8 @@ def _places(part: str, letters: str) -> Iterator[int]:
 
 def _letters_of(text: str) -> str:
     """Letters and digits for comparison: "To-day" is "today"."""
-    return "".join(filter(str.isalnum, normalize("NFKC", text).casefold()))
+    plain = normalize("NFKC", text).casefold()
+    return "".join(filter(str.isalnum, plain))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +232,9 @@ class MigratedData:
 def migrate_user_data(
     book: Book, user_data: UserData, marks: MarkStore, *, file: str, path: Path | None
 ) -> MigratedData | None:
-    """Copy the data of an earlier version, before storing this one; None if there is none.
+    """Copy the data of an earlier version of a book that was not opened before.
 
-    Raises StorageError.
+    None if there is no earlier version. Raises StorageError.
     """
     for old in earlier_versions(user_data, book, file=file, path=path):
         is_same_file = bool(file) and old.file == file
@@ -237,9 +252,9 @@ def carry_place(
     store: MarkStore,
     path: Path,
 ) -> None:
-    """Take marks, questions and the place in `old` along to another text of the same file.
+    """Copy marks, questions and the place in `old` to another text of the same file.
 
-    Unlike `migrate_user_data` also to a text that was read before. Raises StorageError.
+    Unlike `migrate_user_data`, also to a text that was opened before. Raises StorageError.
     """
     if book.sha256 == old.sha256:
         return
@@ -265,14 +280,14 @@ def earlier_versions(
     absolute = path.absolute() if path else None
 
     def similarity(other: OpenedBook) -> int:
+        """0 if the texts have nothing in common."""
         if file and other.file == file:
             return 3
         if absolute and other.path == absolute:
             return 2
-        is_same_work = bool(book.authors) and _work_of(other) == _work_of(book)
-        if not is_same_work:
-            return 0
-        return 1
+        if book.authors and _work_of(other) == _work_of(book):
+            return 1
+        return 0
 
     others = [other for other in user_data.all_texts() if other.sha256 != book.sha256]
     similar = [other for other in others if similarity(other)]
@@ -291,38 +306,33 @@ def _plain(name: str) -> str:
 def _migrate_from(
     book: Book, old: OpenedBook, user_data: UserData, store: MarkStore, *, certain: bool
 ) -> MigratedData | None:
-    """Copy what is stored of another text; None if the texts are not of one work.
+    """Copy the data of another text; None if the texts are not of one work.
 
-    `certain`: they are. Raises StorageError.
+    `certain`: they are known to be. Raises StorageError.
     """
     text = SearchableText(book.text)
     marks = [_migrate_mark(mark, text, old.length) for mark in store.marks(old.sha256)]
-    place = user_data.position_quote(old.sha256)
-    here = find_quote(place, text, old.length) if place else None
-    if not certain and not _is_same_work(marks, place, here):
-        return None
+    quote = user_data.position_quote(old.sha256)
+    span = find_quote(quote, text, old.length) if quote else None
+    if not certain:
+        quotes = len(marks) + (quote is not None)
+        quotes_found = sum(not mark.lost for mark in marks) + (span is not None)
+        if quotes_found < max(1, _SAME_WORK * quotes):
+            return None
     new_marks = store.put_new(book.sha256, marks) if marks else []
     new_questions = _migrate_questions(book, old, user_data, text)
     user_data.correct_names(book.sha256, *user_data.name_corrections(old.sha256))
     _migrate_choice(book, old, user_data)
     if old.position and not user_data.position(book.sha256):
         near = min(_proportional(old.position, text, old.length), len(book.text))
-        offset = here[0] if here else near
+        offset = span[0] if span else near
         user_data.set_position(book.sha256, offset, quote_at(book.text, offset))
     lost = sum(mark.lost for mark in new_marks)
     return MigratedData(old.sha256, len(new_marks), lost, new_questions)
 
 
-def _is_same_work(
-    marks: Sequence[Mark], place: TextQuote | None, here: tuple[int, int] | None
-) -> bool:
-    """Whether enough of the marks and of the place are found again. `here`: where the place is."""
-    quotes = len(marks) + (place is not None)
-    placed = sum(not mark.lost for mark in marks) + (here is not None)
-    return placed >= max(1, _SAME_WORK * quotes)
-
-
 def _migrate_mark(mark: Mark, text: SearchableText, length: int) -> Mark:
+    """A mark at its place in the text, or as lost; `length`: of the text it came from."""
     span = find_quote(mark.place, text, length)
     if span is None:
         return replace(mark, lost=True)
@@ -351,10 +361,11 @@ def _migrate_question(
     return replace(
         question,
         citations=tuple(citations),
-        # unknown in the new text; a bounded follow-up does not see such an answer
+        # Unknown in the new text; a bounded follow-up does not see such an answer.
         upto=None,
         passage=None,
-        steps=(),  # Sections of the old text; likewise what was decided about them
+        # Sections of the old text, and the decisions about them
+        steps=(),
         steered=None,
     )
 
@@ -372,18 +383,17 @@ def _migrate_citation(
 
 
 def _migrate_choice(book: Book, old: OpenedBook, user_data: UserData) -> None:
-    """Copy how the book is asked, unless that is chosen here already."""
-    nothing_chosen = AskingChoice()
+    """Copy how questions are answered, unless that is chosen here already."""
+    no_choice = AskingChoice()
     choice = user_data.asking_choice(old.sha256)
-    if (
-        choice != nothing_chosen
-        and user_data.asking_choice(book.sha256) == nothing_chosen
-    ):
+    if choice == no_choice:
+        return
+    if user_data.asking_choice(book.sha256) == no_choice:
         user_data.choose_asking(book.sha256, choice)
 
 
 def _proportional(offset: int, text: SearchableText, length: int) -> int:
-    """The offset with the same share of this text; `length`: of the text it came from."""
+    """The offset at the same share of this text; `length`: of the text it came from."""
     if not length:
         return 0
     return round(offset * len(text.raw) / length)

@@ -20,16 +20,20 @@ from gistread.marking import Color
 
 _MOST_BYTES = 50_000_000
 _KINDLE_END = "=========="
-_LOCATION = re.compile(r"(\d+)(?:-(\d+))?")
+# `64`, `64-65`
+_LOCATION = re.compile(r"(?P<first>\d+)(?:-(?P<last>\d+))?")
 # "Note" in the languages of Kindle, at the beginning of the second line
 _KINDLE_NOTE = re.compile(r"^- .*?\b(note|notiz|nota|notitie)\b", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
+# A string, a number or a name, a sign, or a comment, which has no group
 _LUA_TOKEN = re.compile(
     r'\s*(?:(?P<string>"(?:\\.|[^"\\])*")|(?P<word>[\w.+-]+)|(?P<sign>[{}\[\]=,;])|--[^\n]*)',
     re.DOTALL,
 )
 _HEADING_LINES = 2  # Title and place of an entry; its words follow
-_RECOGNISED = 20  # Characters of a highlight by which the note that quotes it is known
+_RECOGNISED = (
+    20  # Characters of a highlight by which a note that quotes it is recognised
+)
 _DAMAGED = (
     ValueError,
     LookupError,
@@ -38,19 +42,20 @@ _DAMAGED = (
     StopIteration,
     RecursionError,
 )
-# Endings, and types within
+# Suffixes of Calibre's files, and the types named in them
 _CALIBRE = (".calibre_highlights", ".calibre_annotation_collection")
-_COLORS = {  # Of KOReader, Kindle and Readwise
+# Of KOReader, Kindle and Readwise
+_COLORS = {
     **{color.value: color for color in Color},
-    **{
-        "orange": Color.YELLOW,
-        "olive": Color.GREEN,
-        "cyan": Color.BLUE,
-        "purple": Color.BLUE,
-    },
-    **{"pink": Color.RED},
+    "orange": Color.YELLOW,
+    "olive": Color.GREEN,
+    "cyan": Color.BLUE,
+    "purple": Color.BLUE,
+    "pink": Color.RED,
 }
-_CALIBRE_PLACE = re.compile(r"epubcfi\((/\d+)/2(/.*)\)", re.DOTALL)
+# Calibre's own CFI: `epubcfi(/4/2/4/6/1:3)`
+_CALIBRE_PLACE = re.compile(r"epubcfi\((?P<file>/\d+)/2(?P<path>/.*)\)", re.DOTALL)
+# `\n`, `\"`
 _LUA_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _LUA_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\n": "\n"}
 
@@ -115,14 +120,21 @@ def _damage(error: Exception) -> str:
 
 
 def _parse(text: str, suffix: str) -> list[ForeignNote] | None:
+    """The notes in a file with this suffix; None if its format is unknown.
+
+    Raises one of `_DAMAGED`.
+    """
     if suffix == ".lua":
         return list(_koreader(_lua(text)))
     if suffix == ".json" or suffix in _CALIBRE:
         document = json.loads(text)
-        return list(_reader_of(document)(document))
+        read = _reader_of(document)
+        return list(read(document))
     if suffix == ".csv":
         return list(_readwise(text))
-    return _kindle(text) if _KINDLE_END in text else None
+    if _KINDLE_END in text:
+        return _kindle(text)
+    return None
 
 
 def _reader_of(document: Any) -> Callable[[Any], Iterator[ForeignNote]]:
@@ -136,7 +148,10 @@ def _reader_of(document: Any) -> Callable[[Any], Iterator[ForeignNote]]:
 
 
 def _kindle(text: str) -> list[ForeignNote]:
-    """A note is an entry of its own, at a location within that of its highlight."""
+    """The highlights and notes of Kindle's clippings.
+
+    A note is an entry of its own, at a location within that of its highlight.
+    """
     notes: list[ForeignNote] = []
     locations: list[tuple[int, int]] = []
     for entry in text.split(_KINDLE_END):
@@ -145,25 +160,26 @@ def _kindle(text: str) -> list[ForeignNote]:
             continue
         title, place, *words = lines
         content = "\n".join(words).strip()  # A bookmark has none.
-        first, last = _kindle_location(place)
+        location = _kindle_location(place)
         made_at = seconds_of(place.rpartition("|")[2])
-        if not content or not _KINDLE_NOTE.match(place):
+        is_note = bool(content) and _KINDLE_NOTE.match(place) is not None
+        if not is_note:
             notes.append(ForeignNote(content, "", title, made_at))
-            locations.append((first, last))
+            locations.append(location)
             continue
-        is_placed = False
-        for index, (start, end) in enumerate(locations):
-            if (
-                notes[index].words
-                and start <= first <= end
-                and notes[index].title == title
-            ):
-                joined = joined_notes(notes[index].note, content)
-                notes[index] = replace(notes[index], note=joined)
-                is_placed = True
-        if not is_placed:
+        highlights = [
+            index
+            for index, (start, end) in enumerate(locations)
+            if start <= location[0] <= end
+            and notes[index].words
+            and notes[index].title == title
+        ]
+        for index in highlights:
+            joined = joined_notes(notes[index].note, content)
+            notes[index] = replace(notes[index], note=joined)
+        if not highlights:
             notes.append(ForeignNote("", content, title, made_at))
-            locations.append((first, last))
+            locations.append(location)
     return notes
 
 
@@ -173,28 +189,29 @@ def joined_notes(known: str, note: str) -> str:
     >>> joined_notes("Who is she?\\n\\nEstella", "she")
     'Who is she?\\n\\nEstella\\n\\nshe'
     """
-    paragraphs = _paragraphs(known)
+    known_paragraphs = _paragraphs(known)
     added = [
-        paragraph for paragraph in _paragraphs(note) if paragraph not in paragraphs
+        paragraph
+        for paragraph in _paragraphs(note)
+        if paragraph not in known_paragraphs
     ]
-    return "\n\n".join((known, *added) if known else added)
+    return "\n\n".join([known, *added] if known else added)
 
 
 def _paragraphs(note: str) -> list[str]:
-    return [
-        paragraph.strip() for paragraph in _BLANK_LINES.split(note) if paragraph.strip()
-    ]
+    paragraphs = [paragraph.strip() for paragraph in _BLANK_LINES.split(note)]
+    return [paragraph for paragraph in paragraphs if paragraph]
 
 
 def _kindle_location(place: str) -> tuple[int, int]:
     """`- Your Highlight on page 5 | location 64-65 | Added on …`: 64 and 65."""
     parts = place.split("|")
-    numbers = [_LOCATION.search(part) for part in parts[:-1] or parts]
-    ranges = [number for number in numbers if number]
-    if not ranges:
-        return (0, 0)
-    last = ranges[-1]
-    return int(last[1]), int(last[2] or last[1])
+    parts_before_date = parts[:-1] or parts
+    for part in reversed(parts_before_date):
+        if location := _LOCATION.search(part):
+            first, last = location["first"], location["last"]
+            return int(first), int(last or first)
+    return (0, 0)
 
 
 def _koreader(document: dict[str, Any]) -> Iterator[ForeignNote]:
@@ -202,41 +219,41 @@ def _koreader(document: dict[str, Any]) -> Iterator[ForeignNote]:
     properties = document.get("doc_props") or {}
     title = str(properties.get("title") or "")
     annotations = _values(document.get("annotations"))
+    for entry in annotations:
+        is_highlight = entry.get("drawer") or entry.get("pos1")
+        words = _text_of(entry, "text") if is_highlight else ""
+        yield _koreader_note(entry, words, _text_of(entry, "note"), title)
     if annotations:
-        for entry in annotations:
-            is_highlight = entry.get("drawer") or entry.get("pos1")
-            words = _text_of(entry, "text") if is_highlight else ""
-            yield ForeignNote(
-                words,
-                _text_of(entry, "note"),
-                title,
-                seconds_of(entry.get("datetime")),
-                _color(entry),
-                _text_of(entry, "pos0") or _text_of(entry, "page"),
-            )
         return
     for entry in _values(document.get("bookmarks")):
         words = _text_of(entry, "notes") if entry.get("highlighted") else ""
         note = _text_of(entry, "text")
         # KOReader fills in "Page 5 words … @ date" where there is no note.
         is_filled_in = words[:_RECOGNISED] in note
-        yield ForeignNote(
-            words,
-            "" if is_filled_in else note,
-            title,
-            seconds_of(entry.get("datetime")),
-            _color(entry),
-            _text_of(entry, "pos0") or _text_of(entry, "page"),
-        )
+        yield _koreader_note(entry, words, "" if is_filled_in else note, title)
 
 
-def _color(entry: dict[str, Any]) -> Color:
-    """The nearest of the colours here; most programs have more of them."""
-    name = _text_of(entry, "color").strip().lower()
-    return _COLORS.get(name, Color.YELLOW)
+def _koreader_note(
+    entry: dict[str, Any], words: str, note: str, title: str
+) -> ForeignNote:
+    """A note with the date, colour and place of KOReader's entry."""
+    return ForeignNote(
+        words,
+        note,
+        title,
+        made_at=seconds_of(entry.get("datetime")),
+        color=_color(_text_of(entry, "color")),
+        pointer=_text_of(entry, "pos0") or _text_of(entry, "page"),
+    )
+
+
+def _color(name: str) -> Color:
+    """The nearest of gistread's colours, since most programs have more of them."""
+    return _COLORS.get(name.strip().lower(), Color.YELLOW)
 
 
 def _text_of(entry: dict[str, Any], name: str) -> str:
+    """A field as text; empty if it is missing or empty."""
     return str(entry.get(name) or "")
 
 
@@ -247,6 +264,7 @@ def _values(table: Any) -> list[dict[str, Any]]:
 
 
 def _koreader_json(document: Any) -> Iterator[ForeignNote]:
+    """The notes of an export of one book, or of several."""
     if isinstance(document, list):
         documents = document
     else:
@@ -254,10 +272,12 @@ def _koreader_json(document: Any) -> Iterator[ForeignNote]:
     for book in documents:
         title = str(book.get("title") or "")
         for entry in book["entries"]:
-            made_at = seconds_of(entry.get("time") or entry.get("datetime"))
-            words = _text_of(entry, "text")
             yield ForeignNote(
-                words, _text_of(entry, "note"), title, made_at, _color(entry)
+                _text_of(entry, "text"),
+                _text_of(entry, "note"),
+                title,
+                made_at=seconds_of(entry.get("time") or entry.get("datetime")),
+                color=_color(_text_of(entry, "color")),
             )
 
 
@@ -269,11 +289,12 @@ def _calibre(document: dict[str, Any]) -> Iterator[ForeignNote]:
         if entry.get("removed") or kind not in ("highlight", "bookmark"):
             continue
         is_highlight = kind == "highlight"
+        style = entry.get("style") or {}
         yield ForeignNote(
             _text_of(entry, "highlighted_text") if is_highlight else "",
             _text_of(entry, "notes") if is_highlight else "",
             made_at=seconds_of(entry.get("timestamp")),
-            color=_color({"color": (entry.get("style") or {}).get("which")}),
+            color=_color(_text_of(style, "which")),
             pointer=_calibre_pointer(entry),
         )
 
@@ -288,12 +309,16 @@ def _calibre_pointer(entry: dict[str, Any]) -> str:
     """
     if "start_cfi" in entry:
         step = 2 * (int(entry.get("spine_index", 0)) + 1)
-        return f"epubcfi(/6/{step}!{_text_of(entry, 'start_cfi').removeprefix('/2')})"
+        path = _text_of(entry, "start_cfi").removeprefix("/2")
+        return f"epubcfi(/6/{step}!{path})"
     place = _CALIBRE_PLACE.fullmatch(_text_of(entry, "pos"))
-    return f"epubcfi(/6{place[1]}!{place[2]})" if place else ""
+    if place is None:
+        return ""
+    return f"epubcfi(/6{place['file']}!{place['path']})"
 
 
 def _gistread(document: dict[str, Any]) -> Iterator[ForeignNote]:
+    """The marks of an export of gistread."""
     for title, exported in exported_marks(document):
         mark = exported.mark
         words = mark.place.exact if exported.is_quotation else ""
@@ -301,24 +326,25 @@ def _gistread(document: dict[str, Any]) -> Iterator[ForeignNote]:
 
 
 def _readwise(text: str) -> Iterator[ForeignNote]:
+    """The highlights in Readwise's CSV. Raises ValueError for another table."""
     rows = csv.DictReader(io.StringIO(text))
     if "Highlight" not in (rows.fieldnames or ()):
         raise ValueError("the column Highlight is missing")
     for row in rows:
-        title = row.get("Title") or row.get("Book Title") or ""
-        made_at = seconds_of(row.get("Highlighted at") or row.get("Date"))
-        color = _color({"color": row.get("Color")})
         yield ForeignNote(
-            row["Highlight"] or "", row.get("Note") or "", title, made_at, color
+            _text_of(row, "Highlight"),
+            _text_of(row, "Note"),
+            _text_of(row, "Title") or _text_of(row, "Book Title"),
+            made_at=seconds_of(row.get("Highlighted at") or row.get("Date")),
+            color=_color(_text_of(row, "Color")),
         )
 
 
 def _lua(text: str) -> dict[str, Any]:
     """The table that a Lua file returns. Nothing is run."""
     start = text.index("return") + len("return")
-    tokens = iter(
-        [token for token in _LUA_TOKEN.finditer(text, start) if token.lastgroup]
-    )
+    matches = _LUA_TOKEN.finditer(text, start)
+    tokens = iter([token for token in matches if token.lastgroup])
     value = _lua_value(next(tokens), tokens)
     if not isinstance(value, dict):
         raise ValueError("no table")
@@ -326,21 +352,27 @@ def _lua(text: str) -> dict[str, Any]:
 
 
 def _lua_value(token: re.Match[str], tokens: Iterator[re.Match[str]]) -> Any:
+    """The value that begins with a token; takes the rest of it from `tokens`."""
     if token["string"]:
         return _LUA_ESCAPE.sub(_unescaped, token["string"][1:-1])
     if token["word"]:
         return token["word"]
+    return _lua_table(tokens)
+
+
+def _lua_table(tokens: Iterator[re.Match[str]]) -> dict[str, Any]:
+    """A table such as `["title"] = "Emma", 7 }`, from after its opening brace."""
     table: dict[str, Any] = {}
-    for each in tokens:
-        if each["sign"] == "}":
+    for token in tokens:
+        if token["sign"] == "}":
             return table
-        if each["sign"] == "[":
+        if token["sign"] == "[":
             key = _lua_value(next(tokens), tokens)
             next(tokens)  # ]
             next(tokens)  # =
             table[str(key)] = _lua_value(next(tokens), tokens)
-        elif each["sign"] not in (",", ";"):
-            table[str(len(table) + 1)] = _lua_value(each, tokens)
+        elif token["sign"] not in (",", ";"):
+            table[str(len(table) + 1)] = _lua_value(token, tokens)
     raise ValueError("the table has no end")
 
 

@@ -60,16 +60,18 @@ class Library:
     def open(self, name: str | Path) -> Book:
         """The book in a file, or with this title, number or id in the library.
 
-        Marks and questions of an earlier version of the file are carried over.
-        Raises BookError, UsageError if the name means no book or several.
+        Marks and questions of an earlier version of the file are copied.
+        Raises BookError; UsageError if the name means no book or several.
         """
         path = Path(name)
         if not is_file(path) and isinstance(name, str):
             path = path_of(find_book(self.books(), name))
         book = open_cached(path, self._paths.texts, encodings=self._paths.encodings)
         if not self._user_data.opened_at(book.sha256):
-            file = file_digest(path)
-            migrate_user_data(book, self._user_data, self._marks, file=file, path=path)
+            digest = file_digest(path)
+            migrate_user_data(
+                book, self._user_data, self._marks, file=digest, path=path
+            )
         self._files[book.sha256] = path
         return book
 
@@ -91,13 +93,14 @@ class Library:
         return target.destinations
 
     def _listed_file(self, book: Book) -> Path | None:
-        paths = [entry.path for entry in self.books() if entry.sha256 == book.sha256]
-        if not paths:
-            return None
-        return paths[0]
+        """The file of the book in the library; None if it has none."""
+        for entry in self.books():
+            if entry.sha256 == book.sha256:
+                return entry.path
+        return None
 
     def marks(self, book: Book) -> list[Mark]:
-        """By place; those whose words are no longer in the text (`lost`) come last."""
+        """The marks by place; those whose words are no longer in the text (`lost`) come last."""
         return self._marks.marks(book.sha256)
 
     def mark(
@@ -109,28 +112,30 @@ class Library:
         note: str = "",
         color: Color | None = Color.YELLOW,
     ) -> Mark:
-        """Highlight `book.text[start:end]`, or without a colour only note something on it.
+        """Highlight `book.text[start:end]`; without a colour, only add a note there.
 
-        The book is added to the library, unless the user has taken it out. Raises UsageError if
-        that is no text.
+        The book is added to the library, unless the user has removed it. Raises UsageError if the
+        range is empty or outside the text.
         """
-        if not 0 <= start < end <= len(book.text):
-            raise UsageError(
-                f"{start} to {end} is no part of a text of {len(book.text):,}."
-            )
+        length = len(book.text)
+        if not 0 <= start < end <= length:
+            raise UsageError(f"{start} to {end} is no part of a text of {length:,}.")
         if color is None and not note:
             raise UsageError("A mark without a colour needs a note.")
         kind = MarkKind.HIGHLIGHT if color else MarkKind.NOTE
-        mark = new_mark(kind, quote_at(book.text, start, end), color=color, note=note)
+        place = quote_at(book.text, start, end)
+        mark = new_mark(kind, place, color=color, note=note)
         mark = self._marks.put(book.sha256, mark)
         self._record(book)
         return mark
 
     def _record(self, book: Book) -> None:
+        """Add an opened book to the library."""
         path = self._files.get(book.sha256)
         if path is None:
             return
-        with suppress(GistreadError):  # The mark is stored without it
+        # The mark is stored even if this fails.
+        with suppress(GistreadError):
             record_text(Catalogue(self._paths), path, book)
 
     def remove(self, book: Book, mark: Mark) -> None:

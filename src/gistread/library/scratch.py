@@ -22,16 +22,19 @@ _PROGRAM = {
     "go.mod",
     "CMakeLists.txt",
 }
-_LOOSE = (".txt", ".text", ".md", ".markdown", ".html", ".htm", ".xhtml")
+_TEXT = (".txt", ".text")
+_LOOSE = (*_TEXT, ".md", ".markdown", ".html", ".htm", ".xhtml")
+# `README.md`, `LICENSE-MIT.txt`, `requirements-dev.txt`
 _NAME = re.compile(
     r"(readme|licen[cs]e|copying|copyright|changelog|changes|notice|authors|contributing|"
     r"code_of_conduct|security|todo|requirements[\w-]*|cmakelists|robots|top_level|entry_points|"
     r"installed-files|sources|dependency_links)([.-].*)?",
     re.IGNORECASE,
 )
-_READ = 4_096  # Bytes that are looked at
+_READ_BYTES = 4_096
 # Share of letters and blanks; prose has over 0.9, logs and tables less
 _LEAST_LETTERS = 0.6
+_REPLACEMENT = "\ufffd"  # For bytes that are not UTF-8
 
 
 def is_program(files: Iterable[str]) -> bool:
@@ -40,19 +43,21 @@ def is_program(files: Iterable[str]) -> bool:
 
 
 def is_scratch(path: Path, *, of_program: bool) -> bool:
-    """Whether a loose text is a file of a program, or data.
+    """Whether a text or web page is a file of a program, or data.
 
-    `of_program`: it lies in the source of a program. Raises OSError.
+    `of_program`: it is in the source of a program. Raises OSError.
     """
     suffix = path.suffix.lower()
     if suffix not in _LOOSE:
         return False
     if of_program or _NAME.fullmatch(path.name):
         return True
-    if suffix not in (".txt", ".text"):
+    if suffix not in _TEXT:
         return False
     with path.open("rb") as file:
-        text = file.read(_READ).decode("utf-8", "replace")
-    written = sum(character.isalpha() or character.isspace() for character in text)
-    other = text.count("\ufffd")  # Of another encoding: it cannot be judged here
-    return bool(text) and other == 0 and written < _LEAST_LETTERS * len(text)
+        text = file.read(_READ_BYTES).decode("utf-8", "replace")
+    # A text in another encoding cannot be judged here.
+    if not text or _REPLACEMENT in text:
+        return False
+    letters = sum(character.isalpha() or character.isspace() for character in text)
+    return letters < _LEAST_LETTERS * len(text)

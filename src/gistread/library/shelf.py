@@ -44,7 +44,7 @@ class ShelfBook:
 
     @property
     def document(self) -> dict[str, object]:
-        """What JSON says of it."""
+        """The book in JSON output."""
         return {
             "title": self.entry.title,
             "path": str(self.path),
@@ -67,11 +67,13 @@ class LibraryHit:
     @property
     def core(self) -> Span:
         """From the first to the last word of the query in the sentence, or its beginning."""
-        inside = [word for word in self.words if self.start <= word[0] < self.end]
+        inside = [
+            (start, end) for start, end in self.words if self.start <= start < self.end
+        ]
         if not inside:
             inside = [(self.start, self.end)]
-        start = inside[0][0]
-        end = inside[-1][1]
+        start, _ = inside[0]
+        _, end = inside[-1]
         return start, min(end, start + _CORE)
 
     @property
@@ -93,7 +95,8 @@ class Shelf:
         """`indexing 12 of 100`; empty if everything is indexed."""
         if not self.pending:
             return ""
-        return f"indexing {self.total - len(self.pending)} of {self.total}"
+        indexed = self.total - len(self.pending)
+        return f"indexing {indexed} of {self.total}"
 
     def find(self, query: str, books: Iterable[ShelfBook]) -> Matches:
         """Search these books. Raises StorageError."""
@@ -107,7 +110,8 @@ class Shelf:
     ) -> "LibraryHits":
         """The best hits, without the first `first` of them; at most `limit`.
 
-        Hits in books whose files have gone are left out, but keep their ranks. Raises StorageError.
+        Hits in books whose files are missing are left out, but keep their ranks. Raises
+        StorageError.
         """
         matches = self.find(query, self.books)
         text_of = cache(self.text_of)
@@ -117,13 +121,13 @@ class Shelf:
         for hit in hits[first : first + limit]:
             book = by_id[hit.book]
             text = text_of(book)
-            if text is not None:  # Else its file has gone.
+            if text is not None:
                 shown.append(hit_in(book, text, hit))
         beyond = {by_id[id_]: count for id_, count in matches.hits_beyond().items()}
         return LibraryHits(tuple(shown), len(hits), beyond)
 
     def text_of(self, book: ShelfBook) -> str | None:
-        """The text that was indexed; None if the file has gone or changed."""
+        """The text that was indexed; None if the file is missing or has changed."""
         text = cached_text(book.indexed.digest, self.paths.texts)
         if text is not None:
             return text
@@ -168,40 +172,38 @@ def open_shelf(paths: Paths, tag: str = "") -> Shelf:
     expected = list(searchable(entries))
     books = []
     for entry in expected:
-        known = indexed.get(entry.digest)
-        if known is None or not known.spans:
+        indexed_book = indexed.get(entry.digest)
+        if indexed_book is None or not indexed_book.spans:
             continue
-        here, choice = bounds.get(known.sha256, (0, None))
-        books.append(_shelf_book(entry, known, here, choice))
+        here, choice = bounds.get(indexed_book.sha256, (0, None))
+        books.append(_shelf_book(entry, indexed_book, here, choice))
     pending = tuple(entry for entry in expected if entry.digest not in indexed)
     return Shelf(tuple(books), len(expected), pending, paths)
 
 
 def _shelf_book(
-    entry: LibraryEntry, known: IndexedBook, here: int, choice: BoundChoice | None
+    entry: LibraryEntry, indexed: IndexedBook, here: int, choice: BoundChoice | None
 ) -> ShelfBook:
-    bound = bound_of(known.length, here, choice, lambda: known.plot)
+    """`here`: how far the user has read; `choice`: where answers stop, if chosen."""
+    bound = bound_of(indexed.length, here, choice, lambda: indexed.plot)
     is_begun = here > 0 or choice is not None
-    return ShelfBook(entry, known, bound, is_begun)
+    return ShelfBook(entry, indexed, bound, is_begun)
 
 
 def searchable(entries: Iterable[LibraryEntry]) -> Iterator[LibraryEntry]:
     """The books whose files exist.
 
-    A series is searched as one once it is begun, before that its volumes are.
+    A series that is begun is searched as one book; before that, its volumes are.
     """
     present = [
         entry for entry in entries if entry.path and entry.digest and not entry.missing
     ]
-    begun = [
-        entry
-        for entry in present
-        if entry.format == SERIES_FORMAT and entry.position > 0
-    ]
-    volumes = {volume.sha256 for series in begun for volume in series.volumes}
+    series = [entry for entry in present if entry.format == SERIES_FORMAT]
+    begun_series = [entry for entry in series if entry.position > 0]
+    volumes = {volume.sha256 for entry in begun_series for volume in entry.volumes}
     for entry in present:
         if entry.format == SERIES_FORMAT:
-            is_searched = entry in begun
+            is_searched = entry.position > 0
         else:
             is_searched = entry.sha256 not in volumes
         if is_searched:
@@ -211,7 +213,7 @@ def searchable(entries: Iterable[LibraryEntry]) -> Iterator[LibraryEntry]:
 def hit_in(book: ShelfBook, text: str, hit: PassageHit) -> LibraryHit:
     """The sentence of a passage with most words of the query; `text`: the book's.
 
-    A heading only if no other sentence has any.
+    It is a heading only if no other sentence has a word.
     """
     first, last = book.indexed.span(hit.number)
     passage = text[first:last]
@@ -221,12 +223,15 @@ def hit_in(book: ShelfBook, text: str, hit: PassageHit) -> LibraryHit:
         for at in book.indexed.chapter_starts
         if first <= at < last
     ]
-    below = [
+    outside_headings = [
         place
         for place in places
         if not any(start <= place.start < end for start, end in headings)
     ]
-    start, end = best_sentence(passage, below or places, hit.words.__getitem__)
+    start, end = best_sentence(
+        passage, outside_headings or places, hit.words.__getitem__
+    )
+    words = tuple((first + place.start, first + place.end) for place in places)
     return LibraryHit(
         book,
         first + start,
@@ -234,5 +239,5 @@ def hit_in(book: ShelfBook, text: str, hit: PassageHit) -> LibraryHit:
         before=passage[:start],
         text=passage[start:end],
         after=passage[end:],
-        words=tuple((first + place.start, first + place.end) for place in places),
+        words=words,
     )

@@ -1,4 +1,4 @@
-"""The text of a book of the library, also where its file is gone or has changed."""
+"""The text of a book of the library, also if its file is missing or has changed."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +14,10 @@ from gistread.store.user_data import MarkStore, UserData
 
 @dataclass(frozen=True, slots=True)
 class KnownText:
-    """A book with its text, or without it if the text is nowhere any more."""
+    """A book with its text, or without it if no copy of the text is left."""
 
     book: Book
-    path: Path | None  # Its file; None if that is gone or holds another text
+    path: Path | None  # Its file; None if that is missing or holds another text
     # For the user: why the text is not that of the file, or has changed
     notice: str = ""
     has_text: bool = True  # False: title, length and hash are known, and no words
@@ -26,7 +26,7 @@ class KnownText:
 def text_of_entry(entry: LibraryEntry, paths: Paths) -> KnownText:
     """The text with the user's data: of the file, else from the cache, else without words.
 
-    If the file has a new text of the same book, the data is carried over to that.
+    If the file has a new text of the same book, the data is copied to that.
     """
     if entry.path is None:
         return _remembered(entry, paths, "was read from standard input")
@@ -43,11 +43,11 @@ def text_of_entry(entry: LibraryEntry, paths: Paths) -> KnownText:
 
 def _changed(entry: LibraryEntry, book: Book, path: Path, paths: Paths) -> KnownText:
     """The file has another text: a new version of the book, or another book."""
-    user_data, store = UserData(paths), MarkStore(paths)
+    user_data = UserData(paths)
+    marks = MarkStore(paths)
+    digest = file_digest(path)
     try:
-        migrated = migrate_user_data(
-            book, user_data, store, file=file_digest(path), path=path
-        )
+        migrated = migrate_user_data(book, user_data, marks, file=digest, path=path)
     except StorageError:
         migrated = None
     if migrated is None or migrated.source != entry.sha256:
@@ -57,11 +57,11 @@ def _changed(entry: LibraryEntry, book: Book, path: Path, paths: Paths) -> Known
 
 
 def _remembered(entry: LibraryEntry, paths: Paths, reason: str) -> KnownText:
+    """The text from the cache, or a book without words; `reason`: what the file is or does."""
     book = cached_book(entry.digest, entry.title, paths.texts)
     if book is not None and book.sha256 == entry.sha256:
-        return KnownText(
-            book, None, f"{entry.title}: its file {reason}; its text is still known."
-        )
+        notice = f"{entry.title}: its file {reason}; its text is still known."
+        return KnownText(book, None, notice)
     notice = f"{entry.title}: its file {reason}; only marked and quoted words are left."
     return KnownText(_without_words(entry), None, notice, has_text=False)
 

@@ -25,10 +25,12 @@ from gistread.session.reading import Reading
 
 @dataclass(eq=False, repr=False)
 class Artifacts:
+    """The queue of artifacts to build for one memory."""
+
     _reading: Reading
     _emit: Callable[[SessionEvent], None]
     _automatic: bool  # Build what a reader uses without being asked
-    _due_names: dict[str, None] = field(default_factory=dict)
+    _due_names: dict[str, None] = field(default_factory=dict)  # In order
     paused: bool = False  # Paused by the user
     progress: ArtifactBuilding | None = None
     _notice: str = ""  # The last one emitted
@@ -39,12 +41,11 @@ class Artifacts:
 
     def want_for(self, reader: str) -> None:
         """Queue what this reader uses once reading is over, unless it should await a question."""
-        memory, state = self._reading.memory, self._reading.state
-        is_over = (
-            state in (ReadingState.DONE, ReadingState.OFFERED)
-            and not self._reading.prompt_due
-        )
-        if is_over and self._automatic and memory is not None and memory.complete:
+        memory = self._reading.memory
+        if not self._automatic or memory is None or not memory.complete:
+            return
+        is_over = self._reading.state in (ReadingState.DONE, ReadingState.OFFERED)
+        if is_over and not self._reading.prompt_due:
             self._due_names.update(dict.fromkeys(METHODS[reader].artifacts))
 
     def forget(self) -> None:
@@ -62,7 +63,8 @@ class Artifacts:
 
     def resume(self) -> None:
         self.paused = False
-        self._set(replace(self.progress, paused=False) if self.progress else None)
+        if self.progress:
+            self._set(replace(self.progress, paused=False))
 
     async def run(self) -> None:
         """The job: build the missing parts of all queued artifacts. Raises GistreadError."""
@@ -72,32 +74,34 @@ class Artifacts:
         try:
             while self._due_names:
                 name = next(iter(self._due_names))
-                left = await ARTIFACTS[name].remaining(memory, engine)
-                if not left.complete:
-                    await self._build(name, left, memory, engine)
+                work = await ARTIFACTS[name].remaining(memory, engine)
+                if not work.complete:
+                    await self._build(name, work, memory, engine)
                 self._due_names.pop(name, None)
         finally:
             if not self.paused:
                 self._set(None)
 
     async def _build(
-        self, name: str, left: RemainingWork, memory: GistMemory, engine: Engine
+        self, name: str, work: RemainingWork, memory: GistMemory, engine: Engine
     ) -> None:
-        began = time.monotonic()
-        done = left.done
-        seconds = left.seconds(engine.info)
-        self._set(ArtifactBuilding(name, done, left.total, seconds))
-        async with aclosing(ARTIFACTS[name].build(memory, engine)) as growing:
-            async for grown in growing:
-                done = max(done, grown.done)
-                built = done - left.done
+        """Build one artifact, and report the progress with the time that the rest will take."""
+        began_s = time.monotonic()
+        done = work.done
+        seconds = work.seconds(engine.info)
+        self._set(ArtifactBuilding(name, done, work.total, seconds))
+        async with aclosing(ARTIFACTS[name].build(memory, engine)) as progress:
+            async for step in progress:
+                done = max(done, step.done)
+                built = done - work.done
                 if built > 0:
-                    seconds_each = (time.monotonic() - began) / built
-                    seconds = seconds_each * max(0, grown.total - done)
-                self._set(ArtifactBuilding(name, done, grown.total, seconds))
-        if memory.derived.notice not in ("", self._notice):
-            self._notice = memory.derived.notice
-            self._emit(Notice(self._notice, is_problem=True))
+                    seconds_each = (time.monotonic() - began_s) / built
+                    seconds = seconds_each * max(0, step.total - done)
+                self._set(ArtifactBuilding(name, done, step.total, seconds))
+        notice = memory.derived.notice
+        if notice and notice != self._notice:
+            self._notice = notice
+            self._emit(Notice(notice, is_problem=True))
 
     def _set(self, progress: ArtifactBuilding | None) -> None:
         if progress != self.progress:

@@ -47,11 +47,13 @@ async def seconds_to_answer(
     if info.rates is None:
         return _seconds_at_reading_pace(session, reader, upto)
     memory = session.memory or unread_memory(session.book, info.name)
-    built = BUILT_FIRST.intersection(METHODS[reader].artifacts)
-    left = (await artifacts_left(session, *built, upto=upto)).values() if built else ()
     check = await session.reading.checks.stored(info)
-    own = answer_work(reader, memory, info, upto, model=class_of(info, check))
-    return sum(work.seconds(info) or 0.0 for work in (*left, own))
+    works = [answer_work(reader, memory, info, upto, model=class_of(info, check))]
+    built_first = BUILT_FIRST.intersection(METHODS[reader].artifacts)
+    if built_first:
+        left = await artifacts_left(session, *built_first, upto=upto)
+        works += left.values()
+    return sum(work.seconds(info) or 0.0 for work in works)
 
 
 def _seconds_at_reading_pace(
@@ -90,12 +92,15 @@ async def find_cheaper(
     if seconds is None:
         return QUICK, None
     quick = await seconds_to_answer(session, QUICK, upto)
-    return (QUICK, quick) if quick is not None and quick < seconds / 2 else None
+    if quick is None or quick >= seconds / 2:
+        return None
+    return QUICK, quick
 
 
 def seconds_to_read_all(session: Session) -> float | None:
     """Estimated time to read the whole book with this model; None if its speed is unknown."""
-    if (info := session.models.reading.info) is None:
+    info = session.models.reading.info
+    if info is None:
         return None
     return seconds_to_read(unread_memory(session.book, info.name), session.reading.pace)
 
@@ -107,22 +112,22 @@ async def artifacts_left(
 
     Empty without a loaded model.
     """
-    memory, engine = session.memory, session.models.reading.engine
-    if (
-        engine is None
-        or memory is None
-        or session.reading.state is ReadingState.LOADING
-    ):
+    memory = session.memory
+    engine = session.models.reading.engine
+    is_loading = session.reading.state is ReadingState.LOADING
+    if engine is None or memory is None or is_loading:
         return {}
     if upto is not None:
         memory = await asyncio.to_thread(memory.upto, upto)
-    try:
-        names = names or tuple(
-            name for each in OWN_METHODS.values() for name in each.artifacts
+    if not names:
+        names = tuple(
+            name for method in OWN_METHODS.values() for name in method.artifacts
         )
-        return {
-            name: await ARTIFACTS[name].remaining(memory, engine)
-            for name in dict.fromkeys(names)
-        }
+    left: dict[str, RemainingWork] = {}
+    try:
+        for name in names:
+            if name not in left:
+                left[name] = await ARTIFACTS[name].remaining(memory, engine)
     except GistreadError:
         return {}
+    return left

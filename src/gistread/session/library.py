@@ -15,7 +15,7 @@ from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 from gistread.config import Config
 from gistread.engine.protocol import Engine, choose_or
 from gistread.errors import GistreadError, StorageError, UsageError
-from gistread.library.index import Matches, places_in
+from gistread.library.index import Matches, PassageHit, places_in
 from gistread.library.shelf import LibraryHit, Shelf, ShelfBook, hit_in
 from gistread.memory.passages import Span, join
 from gistread.memory.sizes import unread_memory
@@ -38,7 +38,9 @@ MOST_BOOKS = 3
 _CANDIDATES = 6  # Books among which the model chooses
 _NO_BOOK = "0"
 _LEAST = 0.5  # Of the best book's score, for a book to be named
+_MOST_WORDS = 2  # Words of the question that are given as the reason
 _PASSAGES = 180  # Of all books; enough for `readers/shortlist.py`
+# Text up to an empty line
 _PARAGRAPH = re.compile(r"[^\n](?:.|\n(?!\n))*")
 
 
@@ -56,10 +58,9 @@ class NamedBook:
 
     @property
     def reason(self) -> str:
-        return (
-            f"{counted(self.passages, 'passage')}, "
-            f"{', '.join(f'“{word}”' for word in self.words)}"
-        )
+        """Why it was named, for the user: `3 passages, “bandages”, “inn”`."""
+        words = [f"“{word}”" for word in self.words]
+        return ", ".join([counted(self.passages, "passage"), *words])
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class _Piece:
 
 
 class LibraryQuestion:
-    """Raises UsageError for an empty question."""
+    """A question about the library. Raises UsageError for an empty one."""
 
     def __init__(
         self, question: str, shelf: Shelf, config: Config, *, unread: bool = False
@@ -109,18 +110,19 @@ class LibraryQuestion:
         """
         named, matches = await asyncio.to_thread(self.candidates)
         if not named:
-            raise GistreadError(
-                f"None of {counted(len(self.books), 'book')} has words of this question."
-            )
+            books = counted(len(self.books), "book")
+            raise GistreadError(f"None of {books} has words of this question.")
         yield BooksNamed(tuple(named[:MOST_BOOKS]))
         engine = await load()
         result = await checks.for_answer(engine, lambda: None)
         model = class_of(engine.info, result)
-        if preferred := await self._preferred(named, engine, model):
+        preferred = await self._preferred(named, engine, model)
+        if preferred is not None and preferred > 0:
             named.insert(0, named.pop(preferred))
             yield BooksNamed(tuple(named[:MOST_BOOKS]))
         # An unreliable model mixes books up.
-        sources = named[: MOST_BOOKS if model.is_believed else 1]
+        most_sources = MOST_BOOKS if model.is_believed else 1
+        sources = named[:most_sources]
         text = await asyncio.to_thread(self._passages, sources, matches)
         if not model.is_believed and self._asks_which:
             yield self._by_words(named[0])
@@ -144,15 +146,18 @@ class LibraryQuestion:
 
     def source(self, citation: Citation) -> tuple[ShelfBook, Span]:
         """The book that a citation is from, and the place in it."""
-        piece = next(piece for piece in self._pieces if citation.start < piece.end)
+        piece = self._piece_of(citation)
         shift = piece.offset - piece.start
-        return piece.book, (
-            citation.start + shift,
-            min(citation.end, piece.end) + shift,
-        )
+        start = citation.start + shift
+        end = min(citation.end, piece.end) + shift
+        return piece.book, (start, end)
+
+    def _piece_of(self, citation: Citation) -> _Piece:
+        """The passage that a citation is from; the next one for the title above it."""
+        return next(piece for piece in self._pieces if citation.start < piece.end)
 
     def _unless_lost(self, answered: Answered, likeliest: NamedBook) -> Answered:
-        """The answer of a small model, which misses books: by the words if it found none."""
+        """The answer; by the words if a small model, which misses books, found none."""
         if answered.found or not self._asks_which:
             return answered
         return replace(self._by_words(likeliest), usage=answered.usage)
@@ -161,15 +166,11 @@ class LibraryQuestion:
         """Cite the sentence nearest to the question where the title of its book is cited."""
         citations: dict[Span, Citation] = {}
         for citation in answered.citations:
-            piece = next(piece for piece in self._pieces if citation.start < piece.end)
+            piece = self._piece_of(citation)
             start, end = citation.start, citation.end
-            if start < piece.start or citation.quote.strip() == piece.book.entry.title:
-                passage = text.text[piece.start : piece.end]
-                places = places_in(
-                    passage, matches.weights, piece.book.indexed.language
-                )
-                sentence = best_sentence(passage, places, matches.weights.__getitem__)
-                start, end = (piece.start + offset for offset in sentence)
+            is_title = citation.quote.strip() == piece.book.entry.title
+            if is_title or start < piece.start:
+                start, end = _nearest_sentence(piece, text, matches)
             citations[start, end] = replace(
                 citation, page=0, start=start, end=end, quote=text.text[start:end]
             )
@@ -185,50 +186,54 @@ class LibraryQuestion:
         The book that has the words of the question, and its nearest sentence.
         """
         best = likeliest.best
-        pieces = [
+        pieces_before = [
             piece
             for piece in self._pieces
             if piece.book is best.book and piece.offset <= best.start
         ]
-        start = pieces[-1].start + best.start - pieces[-1].offset
-        cited = Citation(0, start, start + len(best.text), best.text)
+        piece = pieces_before[-1]
+        start = piece.start + best.start - piece.offset
+        citation = Citation(0, start, start + len(best.text), best.text)
         answer = f"By its words, the question is about {best.book.entry.title}:"
-        return Answered(answer, True, citations=(cited,), quoted=True)
+        return Answered(answer, True, citations=(citation,), quoted=True)
 
     def candidates(self) -> tuple[list[NamedBook], Matches]:
         """The likeliest books, by the words of the question in passages and gists.
 
         Raises StorageError.
         """
-        matches = self._shelf.find(
-            pattern("asks_which_book").sub("", self.question, count=1), self.books
-        )
+        words = pattern("asks_which_book").sub("", self.question, count=1)
+        matches = self._shelf.find(words, self.books)
         by_id = {book.indexed.id: book for book in self.books}
         scores = matches.book_scores()
-        likely = sorted(scores, key=lambda book: -scores[book])[: 2 * _CANDIDATES]
+        by_passages = sorted(scores, key=lambda book: -scores[book])
+        likely = by_passages[: 2 * _CANDIDATES]
         for book in likely:
-            best_gist = self._gist_score(by_id[book], matches)
-            scores[book] += max(0.0, best_gist - matches.in_book(book)[0].score)
-        likely = sorted(likely, key=lambda book: -scores[book])[:_CANDIDATES]
-        named = []
-        for book in likely:
-            if (
-                scores[book] >= _LEAST * scores[likely[0]]
-                and (text := self._shelf.text_of(by_id[book])) is not None
-            ):
-                hits = matches.in_book(book)
-                best = hits[0].words
-                words = [
-                    word
-                    for word, weight in best.items()
-                    if weight > _LEAST * max(best.values())
-                ]
-                words = sorted(words, key=lambda word: (-best[word], word))[:2]
-                count = sum(hit.score >= _LEAST * hits[0].score for hit in hits)
-                named.append(
-                    NamedBook(hit_in(by_id[book], text, hits[0]), count, tuple(words))
-                )
-        return named, matches
+            gist_score = self._gist_score(by_id[book], matches)
+            passage_score = matches.in_book(book)[0].score
+            scores[book] += max(0.0, gist_score - passage_score)
+        by_score = sorted(likely, key=lambda book: -scores[book])
+        candidates: list[NamedBook] = []
+        for book in by_score[:_CANDIDATES]:
+            if scores[book] < _LEAST * scores[by_score[0]]:
+                break
+            named = self._named(by_id[book], matches.in_book(book))
+            if named is not None:
+                candidates.append(named)
+        return candidates, matches
+
+    def _named(self, book: ShelfBook, hits: Sequence[PassageHit]) -> NamedBook | None:
+        """A book with these passages, the best first; None if its text cannot be read."""
+        text = self._shelf.text_of(book)
+        if text is None:
+            return None
+        best = hits[0]
+        weights = best.words
+        least_weight = _LEAST * max(weights.values())
+        words = [word for word, weight in weights.items() if weight > least_weight]
+        rarest = sorted(words, key=lambda word: (-weights[word], word))[:_MOST_WORDS]
+        count = sum(hit.score >= _LEAST * best.score for hit in hits)
+        return NamedBook(hit_in(book, text, best), count, tuple(rarest))
 
     def _gist_score(self, book: ShelfBook, matches: Matches) -> float:
         """The weight of the question's words in the best gist up to the bound.
@@ -240,8 +245,9 @@ class LibraryQuestion:
         whole = Book(text, "", (), (Chapter("", 0, len(text)),))
         best = 0.0
         with suppress(StorageError):
-            for header in store.find(whole)[:1]:
-                for entry in store.load(whole, header).read_entries:
+            headers = store.find(whole)
+            if headers:
+                for entry in store.load(whole, headers[0]).read_entries:
                     if book.bound is None or entry.page.end <= book.bound:
                         best = max(best, _weight_in(entry.gist.text, matches, book))
         return best
@@ -249,7 +255,7 @@ class LibraryQuestion:
     async def _preferred(
         self, named: Sequence[NamedBook], engine: Engine, model: ModelClass
     ) -> int | None:
-        """Index of the book that the model takes the question to be about; None: of none.
+        """Index of the book that the model takes the question to be about; None if it names none.
 
         Raises EngineError.
         """
@@ -264,10 +270,10 @@ class LibraryQuestion:
         options = [str(number) for number in range(1, len(named) + 1)]
         if model.cites:
             options.append(_NO_BOOK)
-        index = (await choose_or(engine, prompt, options, 0)).index
-        if index >= len(named):
+        choice = await choose_or(engine, prompt, options, 0)
+        if choice.index >= len(named):
             return None
-        return index
+        return choice.index
 
     def _passages(self, named: Sequence[NamedBook], matches: Matches) -> Book:
         """The best passages as one book."""
@@ -277,28 +283,24 @@ class LibraryQuestion:
         self._pieces = []
         most = _PASSAGES // len(named)
         for book in (candidate.book for candidate in named):
-            began = len(text)
+            chapter_start = len(text)
             title = " ".join(book.entry.title.split())
-            own = self._shelf.text_of(book) or ""
+            book_text = self._shelf.text_of(book) or ""
             hits = matches.in_book(book.indexed.id)[:most]
             spans = [book.indexed.span(hit.number) for hit in hits]
-            for start, end in join(spans, Book(own, "", (), ())):
-                paragraphs.append(
-                    Paragraph(
-                        len(text), len(text) + len(title), ParagraphKind.HEADING, 1
-                    )
-                )
+            for start, end in join(spans, Book(book_text, "", (), ())):
+                heading = (len(text), len(text) + len(title))
+                paragraphs.append(Paragraph(*heading, ParagraphKind.HEADING, 1))
                 text += f"{title}\n\n"
-                shift = len(text) - start
+                piece_start = len(text)
+                shift = piece_start - start
                 paragraphs += [
                     Paragraph(match.start() + shift, match.end() + shift)
-                    for match in _PARAGRAPH.finditer(own, start, end)
+                    for match in _PARAGRAPH.finditer(book_text, start, end)
                 ]
-                self._pieces.append(
-                    _Piece(len(text), len(text) + end - start, book, start)
-                )
-                text += f"{own[start:end]}\n\n"
-            chapters.append(Chapter(title, began, len(text)))
+                self._pieces.append(_Piece(piece_start, end + shift, book, start))
+                text += f"{book_text[start:end]}\n\n"
+            chapters.append(Chapter(title, chapter_start, len(text)))
         language = named[0].book.indexed.language
         return Book(
             text,
@@ -309,11 +311,18 @@ class LibraryQuestion:
         )
 
 
+def _nearest_sentence(piece: _Piece, text: Book, matches: Matches) -> Span:
+    """The sentence of a passage that is nearest to the question, in the book of passages."""
+    passage = text.text[piece.start : piece.end]
+    places = places_in(passage, matches.weights, piece.book.indexed.language)
+    start, end = best_sentence(passage, places, matches.weights.__getitem__)
+    return piece.start + start, piece.start + end
+
+
 def _weight_in(text: str, matches: Matches, book: ShelfBook) -> float:
-    """The weight of the question's words in a text."""
-    words = {
-        word for *_, word in places_in(text, matches.weights, book.indexed.language)
-    }
+    """The weight of the question's words in a text, each counted once."""
+    places = places_in(text, matches.weights, book.indexed.language)
+    words = {word for *_, word in places}
     return sum(matches.weights[word] for word in words)
 
 
@@ -321,5 +330,6 @@ def _listed(number: int, named: NamedBook) -> str:
     """A book as one of several to choose from, with its best passage."""
     entry = named.book.entry
     by = f" by {', '.join(entry.authors)}" if entry.authors else ""
-    passage = f"{named.best.before}{named.best.text}{named.best.after}"
-    return f"{number}. {entry.title}{by}: “{' '.join(passage.split())}”"
+    best = named.best
+    passage = " ".join(f"{best.before}{best.text}{best.after}".split())
+    return f"{number}. {entry.title}{by}: “{passage}”"

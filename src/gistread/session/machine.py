@@ -131,22 +131,23 @@ class Actor:
     async def _run(self, command: Command) -> None:
         async with self._turn:
             try:
-                if (waiting := command()) is not None:
-                    await waiting
+                ending = command()
+                if ending is not None:
+                    await ending
             finally:
                 due = self._decide()
                 await self.stop(*(self._running.keys() - due))
                 for job in Job:
                     if job in due and job not in self._running:
-                        task = self._running[job] = asyncio.create_task(
-                            self._jobs[job](), name=job
-                        )
+                        task = asyncio.create_task(self._jobs[job](), name=job)
+                        self._running[job] = task
                         task.add_done_callback(partial(self._job_done, job))
 
     def _report(self, command: asyncio.Task[None]) -> None:
-        if not command.cancelled() and isinstance(
-            error := command.exception(), Exception
-        ):
+        if command.cancelled():
+            return
+        error = command.exception()
+        if isinstance(error, Exception):
             self._crashed(error)
 
     def _job_done(self, job: Job, task: asyncio.Task[None]) -> None:

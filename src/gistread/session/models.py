@@ -35,6 +35,11 @@ IDLE_S = 900.0
 UNLOADED = (Phase.STOPPED, Phase.LOADING, Phase.FAILED)
 
 
+def _both_local(model: "ChosenModel", other: "ChosenModel") -> bool:
+    """Whether both run on this machine."""
+    return not is_address(model.spec) and not is_address(other.spec)
+
+
 def engine_maker(config: Config, paths: Paths) -> MakeEngine:
     return lambda spec: new_engine(find_source(spec), config, paths)
 
@@ -69,13 +74,15 @@ class ChosenModel:
         """Close the engine; the model stays chosen."""
         self._unwatch()
         self._unwatch = lambda: None
-        engine, self.engine = self.engine, None
+        engine = self.engine
+        self.engine = None
         if engine is not None:
             await engine.close()
 
     async def clear(self) -> None:
         await self.unload()
-        self.spec = self.name = ""
+        self.spec = ""
+        self.name = ""
 
     @property
     def loaded(self) -> bool:
@@ -83,11 +90,13 @@ class ChosenModel:
 
     @property
     def info(self) -> EngineInfo | None:
-        with contextlib.suppress(EngineError):
-            if not self.engine:
-                return None
+        """None while the model is not loaded."""
+        if self.engine is None:
+            return None
+        try:
             return self.engine.info
-        return None
+        except EngineError:
+            return None
 
     @property
     def state(self) -> EngineState | None:
@@ -103,7 +112,8 @@ class ChosenModel:
 
     async def _make(self, spec: str) -> Engine:
         engine = await asyncio.to_thread(self._make_engine, spec)
-        self.engine, self._unwatch = engine, engine.watch(self._watch)
+        self._unwatch = engine.watch(self._watch)
+        self.engine = engine
         return engine
 
 
@@ -124,18 +134,17 @@ class ModelChecks:
         Raises EngineError.
         """
         engine = model.engine
-        if (
-            engine is None
-            or engine.info.placement is None
-            or await self.stored(engine.info) is not None
-        ):
+        if engine is None or engine.info.placement is None:
             return None
-        result, file = await check_model(engine), None
+        if await self.stored(engine.info) is not None:
+            return None
+        result = await check_model(engine)
+        file: Path | None = None
         with contextlib.suppress(EngineError):
-            file = (await asyncio.to_thread(find_source, model.spec)).path
-        await asyncio.to_thread(
-            self._results.save, engine.info.fingerprint, file, result
-        )
+            source = await asyncio.to_thread(find_source, model.spec)
+            file = source.path
+        fingerprint = engine.info.fingerprint
+        await asyncio.to_thread(self._results.save, fingerprint, file, result)
         return result
 
     async def for_answer(
@@ -145,21 +154,23 @@ class ModelChecks:
 
         Calls `begin` before a brief check.
         """
-        fingerprint, stored = engine.info.fingerprint, await self.stored(engine.info)
-        if (
-            stored is None
-            and engine.info.placement is not None
-            and fingerprint not in self._brief
-        ):
+        stored = await self.stored(engine.info)
+        if stored is not None:
+            return stored
+        fingerprint = engine.info.fingerprint
+        is_local = engine.info.placement is not None
+        if is_local and fingerprint not in self._brief:
             begin()
             self._brief[fingerprint] = await check_answering(engine)
-        return stored or self._brief.get(fingerprint)
+        return self._brief.get(fingerprint)
 
     async def stored(self, info: EngineInfo) -> CheckResult | None:
         return await asyncio.to_thread(self._results.get, info.fingerprint)
 
 
 class ModelPair:
+    """The model that reads and the one that answers, often the same."""
+
     def __init__(
         self,
         make_engine: MakeEngine,
@@ -187,31 +198,36 @@ class ModelPair:
 
     @property
     def share_cores(self) -> bool:
-        return (
-            self.apart
-            and not is_address(self.reading.spec)
-            and not is_address(self.asking.spec)
-        )
+        """Whether two models work on this machine."""
+        return self.apart and _both_local(self.reading, self.asking)
 
     async def choose(self, model: str, asking_model: str) -> None:
         """Choose both by name; empty: by the settings, or the only model.
 
         With only `model`, it reads and answers.
         """
-        asking = asking_model or ("" if model else self._config.asking_model)
-        missing: EngineError | None = None
+        asking = asking_model
+        if not asking and not model:
+            asking = self._config.asking_model
+        no_reading_model: EngineError | None = None
         try:
-            with naming_setting("" if model else self._config.model):
-                await self.choose_reading(
-                    model or self._config.model or await asyncio.to_thread(default_spec)
-                )
+            if model:
+                await self.choose_reading(model)
+            else:
+                await self._choose_usual_reading()
         except EngineError as error:
             if model or not asking:
                 raise
-            missing = error
+            no_reading_model = error
         await self.choose_asking(asking, falls_back=not asking_model)
-        if missing and not self.apart:
-            raise missing
+        if no_reading_model and not self.apart:
+            raise no_reading_model
+
+    async def _choose_usual_reading(self) -> None:
+        """Choose the reading model of the settings, or the only one. Raises GistreadError."""
+        with naming_setting(self._config.model):
+            spec = self._config.model or await asyncio.to_thread(default_spec)
+            await self.choose_reading(spec)
 
     async def choose_reading(self, spec: str) -> None:
         """Choose the reading model.
@@ -234,11 +250,12 @@ class ModelPair:
         self._asking_spec = spec
         self._falls_back = falls_back
         await self.asking.clear()
-        if not spec or (
-            self.reading.spec
-            and await asyncio.to_thread(same_model, spec, self.reading.spec)
-        ):
+        if not spec:
             return
+        if self.reading.spec:
+            is_same = await asyncio.to_thread(same_model, spec, self.reading.spec)
+            if is_same:
+                return
         try:
             await self.asking.choose(spec)
         except GistreadError as error:
@@ -267,16 +284,18 @@ class ModelPair:
     ) -> None:
         """Post `unload_idle` as a command after `IDLE_S` without use."""
         self.unload_never()
-        if not in_use:  # A model may still be loading
-            # A timer that is taken back keeps its context until its time: a whole screen.
-            context = contextvars.Context()
-            loop = asyncio.get_running_loop()
-            self._unloading = loop.call_later(
-                IDLE_S, post, self.unload_idle, context=context
-            )
+        if in_use:
+            return
+        # A cancelled timer keeps its context until its time, and with the present one a whole
+        # screen.
+        context = contextvars.Context()
+        loop = asyncio.get_running_loop()
+        self._unloading = loop.call_later(
+            IDLE_S, post, self.unload_idle, context=context
+        )
 
     def unload_never(self) -> None:
-        """Take back `unload_later`."""
+        """Cancel `unload_later`."""
         if self._unloading is not None:
             self._unloading.cancel()
             self._unloading = None
@@ -284,11 +303,10 @@ class ModelPair:
     async def unload_idle(self) -> None:
         """Unload the idle models on this machine."""
         for model in (self.reading, self.asking):
-            if (
-                model.engine is not None
-                and not is_address(model.spec)
-                and model.engine.state.phase is Phase.IDLE
-            ):
+            if model.engine is None or is_address(model.spec):
+                continue
+            # A model may still be loading.
+            if model.engine.state.phase is Phase.IDLE:
                 await model.unload()
         self._emit(ActivityChanged())
 
@@ -296,21 +314,18 @@ class ModelPair:
         await asyncio.gather(self.reading.clear(), self.asking.clear())
 
     async def _load(self, model: ChosenModel, other: ChosenModel) -> Engine:
+        """Load a model; unload the other one if memory is short. Raises GistreadError."""
         was_loaded = model.loaded
-        beside = (
-            other.loaded and not is_address(model.spec) and not is_address(other.spec)
-        )
-        if (
-            beside
-            and not was_loaded
-            and not await asyncio.to_thread(fits_in_memory, model.spec)
-        ):
-            await self._make_room(model, other)
+        shares_memory = other.loaded and _both_local(model, other)
+        if shares_memory and not was_loaded:
+            fits = await asyncio.to_thread(fits_in_memory, model.spec)
+            if not fits:
+                await self._make_room(model, other)
         try:
             engine = await model.start()
         except EngineError:
             # The memory needed is only an estimate.
-            if not (beside and other.loaded):
+            if not shares_memory or not other.loaded:
                 raise
             await self._make_room(model, other)
             engine = await model.start()
@@ -319,25 +334,25 @@ class ModelPair:
         return engine
 
     async def _make_room(self, model: ChosenModel, other: ChosenModel) -> None:
+        """Unload the other model, and tell the user."""
         problem = f"{model.name} and {other.name} do not fit into memory together"
-        self._emit(
-            Notice(
-                f"{problem}: {other.name} is unloaded for now. Use smaller models to keep both "
-                "loaded."
-            )
+        notice = (
+            f"{problem}: {other.name} is unloaded for now. Use smaller models to keep both "
+            "loaded."
         )
+        self._emit(Notice(notice))
         await other.unload()
 
     async def _fall_back(self, error: GistreadError) -> None:
         """Let the reading model answer, or raise the error if no fallback is wanted."""
         if not self._falls_back:
             raise error
-        name, instead = self.asking.name, self.reading.name
+        name = self.asking.name
+        substitute = self.reading.name
         await self.asking.clear()
-        who = f"{instead} answers instead" if instead else "no model answers"
-        self._emit(
-            Notice(f"{name} cannot be used for questions, {who}: {error.message}")
-        )
+        result = f"{substitute} answers instead" if substitute else "no model answers"
+        problem = f"{name} cannot be used for questions, {result}: {error.message}"
+        self._emit(Notice(problem))
 
     def _on_state(self, state: EngineState) -> None:
         if state.is_fault and state.notice != self._notice:

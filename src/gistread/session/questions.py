@@ -68,7 +68,7 @@ class AskOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a question gets, with the places of the book that tell it."""
+    """The answer to a question, with the places of the book that support it."""
 
     text: str
     found: bool  # False if the model found no answer in what it read
@@ -118,20 +118,20 @@ def with_answer(
 def thread_of(questions: Iterable[SavedQuestion]) -> Thread:
     """The answered ones of saved questions, as a thread to continue.
 
-    An answer that was written anew takes the place of the one beside which it stands.
+    A question asked again (`beside`) takes the place of the first.
     """
     thread: list[QuestionAnswer] = []
-    place_of: dict[float, int] = {}
+    place_of: dict[float, int] = {}  # By the time when a question was asked
     for question in questions:
         if not question.answer:
             continue
         exchange = QuestionAnswer(question.question, question.answer, question.upto)
-        place = place_of.get(question.beside) if question.beside else None
-        if place is None:
+        if question.beside and question.beside in place_of:
+            place = place_of[question.beside]
+            thread[place] = exchange
+        else:
             place = len(thread)
             thread.append(exchange)
-        else:
-            thread[place] = exchange
         place_of[question.asked_at] = place
     return tuple(thread)
 
@@ -139,17 +139,16 @@ def thread_of(questions: Iterable[SavedQuestion]) -> Thread:
 def thread_before(
     questions: Sequence[SavedQuestion], question: SavedQuestion
 ) -> Thread:
-    """What a question of a saved thread goes on from.
+    """The part of a saved thread that a question continues.
 
-    One that was written anew goes on from what the first one does.
+    A question asked again (`beside`) continues the same part as the first.
     """
     by_time = {saved.asked_at: saved for saved in questions}
     first = question
     while first.beside and first.beside in by_time:
         first = by_time[first.beside]
-    return thread_of(
-        takewhile(lambda saved: saved.asked_at != first.asked_at, questions)
-    )
+    earlier = takewhile(lambda saved: saved.asked_at != first.asked_at, questions)
+    return thread_of(earlier)
 
 
 @dataclass(slots=True, eq=False)
@@ -166,7 +165,7 @@ class Question:
     apart: bool = False  # A model other than the reading one answers
     ended: bool = False
     model: EngineInfo | None = None  # The model that answers, once it is loaded
-    memory: GistMemory | None = None  # What it is answered from, once it has begun
+    memory: GistMemory | None = None  # The memory that it may use, once it has begun
     # Its own events, for one consumer
     events: asyncio.Queue[SessionEvent] = field(default_factory=asyncio.Queue)
 
@@ -189,15 +188,15 @@ class Question:
         exchange = QuestionAnswer(
             self.shown(book), answered.answer, self.upto, answered.seen
         )
+        steps = tuple(
+            event for event in trace if not isinstance(event, AnswerDelta | Answered)
+        )
+        reader = next(event.reader for event in trace if isinstance(event, Started))
         return Answer(
             text=answered.answer,
             found=answered.found,
             citations=answered.citations,
-            steps=tuple(
-                event
-                for event in trace
-                if not isinstance(event, AnswerDelta | Answered)
-            ),
+            steps=steps,
             marks=answered.marks,
             quoted=answered.quoted,
             finish=answered.finish,
@@ -206,7 +205,7 @@ class Question:
             choice=answered.choice,
             compression_rate=answered.compression_rate,
             usage=answered.usage,
-            reader=next(event.reader for event in trace if isinstance(event, Started)),
+            reader=reader,
             model=self.model,
         )
 
@@ -221,8 +220,8 @@ def question_of(
 ) -> Question:
     """The question with these options about the book of `memory`.
 
-    `reader`: unless the options name one. `user_data`: for how far the user has read. Raises
-    UsageError for what cannot be asked.
+    `reader`: the method unless the options name one. `user_data`: for how far the user has read.
+    Raises UsageError for a question or option that is not valid.
     """
     book = memory.book
     _check_names(options)
@@ -237,9 +236,11 @@ def question_of(
         _check_passage(passage, len(book.text))
     upto = options.get("upto")
     if isinstance(upto, str):
-        upto = offset_of(upto, memory, user_data.reading_place(book.sha256).furthest)
+        furthest = user_data.reading_place(book.sha256).furthest
+        upto = offset_of(upto, memory, furthest)
     if upto is not None:
         _check_bound(upto)
+    upto = extend_bound(passage, upto, book)
     steps = options.get("steps", Steps.ALONE)
     if steps not in list(Steps):
         raise UsageError(f"Unknown steps {steps!r}.", f"Use {', '.join(Steps)}.")
@@ -251,9 +252,7 @@ def question_of(
         thread=tuple(options.get("thread", ())),
         selection=passage,
     )
-    return Question(
-        text, reader, steering, extend_bound(passage, upto, book), reader_options
-    )
+    return Question(text, reader, steering, upto, reader_options)
 
 
 def _check_names(options: AskOptions) -> None:
@@ -284,7 +283,7 @@ def _check_passage(passage: tuple[int, int], length: int) -> None:
 
 
 def _check_bound(upto: object) -> None:
-    """Raises UsageError for what is no offset."""
+    """Raises UsageError unless the bound is an offset."""
     if not isinstance(upto, int) or upto < 0:
         raise UsageError(
             f"The bound {upto} is not an offset in the book.",
@@ -293,7 +292,7 @@ def _check_bound(upto: object) -> None:
 
 
 def settings_of_book(config: Config, choice: AskingChoice) -> Config:
-    """The settings with what was chosen for a book in place of theirs.
+    """The settings, overridden by the choices made for a book.
 
     A method that no longer exists counts as not chosen.
 
@@ -310,7 +309,7 @@ def settings_of_book(config: Config, choice: AskingChoice) -> Config:
 
 
 def check_length(question: str) -> None:
-    """Raises UsageError for a question that would take the place of the book."""
+    """Raises UsageError for a question so long that it leaves no room for the book."""
     if len(question) > MAX_QUESTION_CHARACTERS:
         raise UsageError(
             f"The question has {len(question):,} characters; "
@@ -333,9 +332,17 @@ _WAITS_FOR: Mapping[type[ReaderEvent], AskingState] = {
 }
 
 
+def _state_after(event: ReaderEvent, state: AskingState) -> AskingState:
+    """What a question waits for after an event, having waited for `state`."""
+    if type(event) in _WAITS_FOR:
+        return _WAITS_FOR[type(event)]
+    # Any event that follows shows that the user has decided.
+    return AskingState.PAGE if state is AskingState.PERSON else state
+
+
 def _free_memory() -> None:
-    """Free what an answer leaves behind. Call it in a thread."""
-    # imported here: no book needs it to open
+    """Free memory that an answer used. Call it in a thread."""
+    # Imported here, because opening a book does not need it.
     from gistread.people.telling import free_marked_text
 
     free_marked_text()
@@ -344,6 +351,8 @@ def _free_memory() -> None:
 
 @dataclass(eq=False, repr=False)
 class Questions:
+    """The queue of questions about one book. Its first question is being answered."""
+
     _reading: Reading
     _actor: Actor
     _emit: Callable[[SessionEvent], None]
@@ -379,19 +388,20 @@ class Questions:
         self, reader: str, *, about_selection: bool = False
     ) -> Obstacle | None:
         """Why no question to this reader can be answered; None if one can, now or later."""
-        models, reading = self._reading.models, self._reading
-        if not (models.reading.spec or models.apart):
+        models = self._reading.models
+        if not models.reading.spec and not models.apart:
             return Obstacle.NO_MODEL
-        if (
-            about_selection
-            or not METHODS[reader].needs_memory
-            or reading.has_pages
-            or reading.state in UNDER_WAY
-        ):
+        needs_memory = METHODS[reader].needs_memory and not about_selection
+        will_have_pages = self._reading.has_pages or self._reading.state in UNDER_WAY
+        if not needs_memory or will_have_pages:
             return None
-        return (
-            Obstacle.NOTHING_READ if models.reading.spec else Obstacle.NO_READING_MODEL
-        )
+        if models.reading.spec:
+            return Obstacle.NOTHING_READ
+        return Obstacle.NO_READING_MODEL
+
+    def _obstacle_of(self, question: Question) -> Obstacle | None:
+        about_selection = question.options.selection is not None
+        return self.obstacle(question.reader, about_selection=about_selection)
 
     def start(self, question: Question) -> None:
         """Answer this question after those asked before; listeners get its events."""
@@ -409,9 +419,7 @@ class Questions:
         Leaving the stream cancels it. Raises GistreadError.
         """
         self._actor.check_open()
-        if obstacle := self.obstacle(
-            question.reader, about_selection=question.options.selection is not None
-        ):
+        if obstacle := self._obstacle_of(question):
             raise NotReadyError(obstacle.value)
         self.start(question)
         try:
@@ -452,28 +460,24 @@ class Questions:
         End it if they never will be.
         """
         while self._queue and not self._queue[0].admitted:
-            question, models = self._queue[0], self._reading.models
-            if self.obstacle(
-                question.reader, about_selection=question.options.selection is not None
-            ):
-                self._end(
-                    question,
-                    self._reading.failure or NotReadyError(Obstacle.NOTHING_READ.value),
-                )
+            question = self._queue[0]
+            if self._obstacle_of(question):
+                nothing_read = NotReadyError(Obstacle.NOTHING_READ.value)
+                self._end(question, self._reading.failure or nothing_read)
                 continue
             if self._reading.has_pages or not question.needs_memory:
-                question.apart = models.apart
-                question.admitted = (
-                    question.apart or self._reading.state is not ReadingState.LOADING
-                )
+                is_loading = self._reading.state is ReadingState.LOADING
+                question.apart = self._reading.models.apart
+                question.admitted = question.apart or not is_loading
             return
 
     async def answer(self) -> None:
         """The job: answer the first question. Raises GistreadError."""
         question = self._queue[0]
         engine = await self._reading.models.load_asking()
+        memory = self.memory_for(question)
         question.model = engine.info
-        memory = question.memory = self.memory_for(question)
+        question.memory = memory
         read_by = memory.model_name if memory.entries else ""
         self._tell(question, events.QuestionStarted(engine.info.name, read_by))
         result = await self._reading.checks.for_answer(
@@ -481,20 +485,16 @@ class Questions:
         )
         self._set_state(question, AskingState.PAGE)
         reader = METHODS[question.reader].reader()
-        streamed = False  # Whether the answer has been told in parts
+        has_text = False  # Whether parts of the answer have been sent
         async for event in reader(self._asking(question, engine, result)):
             match event:
                 case AnswerDelta():
-                    streamed = True
+                    has_text = True
                 case reader_events.Restarted():
-                    streamed = False
-                case Answered(answer=answer) if not streamed:
+                    has_text = False
+                case Answered(answer=answer) if not has_text:
                     self._tell(question, events.QuestionProgress(AnswerDelta(answer)))
-            if question.state is AskingState.PERSON:
-                usual = AskingState.PAGE
-            else:
-                usual = question.state
-            self._set_state(question, _WAITS_FOR.get(type(event), usual))
+            self._set_state(question, _state_after(event, question.state))
             self._tell(question, events.QuestionProgress(event))
 
     async def anticipate(self) -> None:
@@ -503,16 +503,16 @@ class Questions:
         Not on a server: it would work, perhaps for money, on a question that is not asked.
         """
         try:
-            if self.draft is not None and not is_address(
-                self._reading.models.answering.spec
-            ):
+            is_on_server = is_address(self._reading.models.answering.spec)
+            if self.draft is not None and not is_on_server:
                 await asyncio.sleep(_TYPING_PAUSE_S)
                 await self._anticipate(self.draft)
         finally:
             self.draft = None
 
     async def _anticipate(self, draft: Question) -> None:
-        with suppress(GistreadError):  # Without it the answer only takes longer.
+        # If it fails, the answer only takes longer.
+        with suppress(GistreadError):
             engine = await self._reading.models.load_asking()
             result = await self._reading.checks.stored(engine.info)
             await anticipate(self._asking(draft, engine, result), draft.reader)
@@ -533,11 +533,11 @@ class Questions:
         return replace(memory, entries=list(memory.entries))
 
     def _begin(self) -> None:
+        """Announce the first question."""
+        question = self._queue[0]
         self.draft = None
-        self.steering = self._queue[0].steering
-        self._tell(
-            self._queue[0], events.QuestionAsked(self._queue[0].shown(self._book))
-        )
+        self.steering = question.steering
+        self._tell(question, events.QuestionAsked(question.shown(self._book)))
         self._emit(events.ActivityChanged())
 
     def _end(self, question: Question, error: GistreadError | None) -> None:
@@ -554,6 +554,7 @@ class Questions:
             question.events.put_nowait(events.QuestionEnded(error))
 
     def _tell(self, question: Question, event: SessionEvent) -> None:
+        """Send an event to the consumer of the question and to the session's listeners."""
         question.events.put_nowait(event)
         self._emit(event)
 

@@ -53,7 +53,8 @@ class MemoryChoice:
     _presets: Path  # Folder of the user's presets
     _task: str | None = None  # What the gists look for; None: as in the furthest memory
     _chosen: GistFocus | MemoryHeader | None = None
-    own: bool = False  # Continue the model's own memory even if another is shown
+    # Whether to continue the model's own memory even if another is shown
+    own: bool = False
 
     def choose(self, focus_or_memory: GistFocus | MemoryHeader) -> None:
         self._chosen = focus_or_memory
@@ -74,10 +75,13 @@ class MemoryChoice:
 
         Raises StorageError, EngineError, UsageError.
         """
-        chosen = self._chosen if self._chosen is not None else self._task
-        focus = chosen.focus if isinstance(chosen, MemoryHeader) else chosen
-        request, writer = self.request(info, focus), None
-        if isinstance(chosen, MemoryHeader) and chosen.fingerprint == info.fingerprint:
+        chosen = self._chosen
+        if not isinstance(chosen, MemoryHeader):
+            focus = self._task if chosen is None else chosen
+            return self.store.open(self.book, self.request(info, focus))
+        request = self.request(info, chosen.focus)
+        writer: MemoryWriter | None = None
+        if chosen.fingerprint == info.fingerprint:
             writer = self.store.reopen(self.book, chosen)
         return writer or self.store.open(self.book, request)
 
@@ -88,11 +92,9 @@ class MemoryChoice:
 
         Raises StorageError, EngineError, UsageError.
         """
+        config = self._config
         size = choose_size(
-            self.book.words,
-            info.context_tokens,
-            self._config.min_words,
-            self._config.max_words,
+            self.book.words, info.context_tokens, config.min_words, config.max_words
         )
         own = [
             header
@@ -100,8 +102,8 @@ class MemoryChoice:
             if header.fingerprint == info.fingerprint
         ]
         mode = own[0].mode if own else usual_reading_mode(info)
-        if self._config.reading:
-            mode = ReadingMode(self._config.reading)
+        if config.reading:
+            mode = ReadingMode(config.reading)
         focus = self._focus(own, chosen)
         focus = replace(focus, wording=focus.wording or info.wording)
         return MemoryRequest(info.name, info.fingerprint, size, mode, focus)
@@ -111,20 +113,21 @@ class MemoryChoice:
     ) -> GistFocus:
         """The chosen focus, or one with the chosen task.
 
-        Where none is chosen, that of the furthest of the model's `own` memories.
+        If none is chosen, the focus of the furthest of the model's `own` memories.
         """
         if isinstance(chosen, GistFocus):
             return chosen
-        name = self._config.preset
+        task = chosen
+        preset = self._config.preset
         if own:
             furthest = own[0].focus
-            if chosen is None and name in (AUTO, furthest.preset.name):
+            if task is None and preset in (AUTO, furthest.preset.name):
                 return furthest
-            if name == AUTO:
-                return GistFocus(furthest.preset, chosen or "")
-        if name == AUTO:
-            name = detect_preset(self.book)
-        return GistFocus(find_preset(name, self._presets), chosen or "")
+            if preset == AUTO:
+                return GistFocus(furthest.preset, task or "")
+        if preset == AUTO:
+            preset = detect_preset(self.book)
+        return GistFocus(find_preset(preset, self._presets), task or "")
 
     def keeps_shown(self, shown: GistMemory | None, own: GistMemory) -> bool:
         """Whether to keep the memory shown.
@@ -133,7 +136,9 @@ class MemoryChoice:
         """
         if isinstance(self._chosen, MemoryHeader):
             return not self._chosen.describes(own)
-        if self.own or shown is None or not shown.entries or own.entries:
+        if self.own or own.entries:
+            return False
+        if shown is None or not shown.entries:
             return False
         return shown.complete or shown.model_name != own.model_name
 
@@ -142,26 +147,29 @@ class MemoryChoice:
 
         Empty if the user chose it or this model made it.
         """
-        if (
-            shown is None
-            or shown.model_name == model_name
-            or isinstance(self._chosen, MemoryHeader)
-        ):
+        is_chosen = isinstance(self._chosen, MemoryHeader)
+        if is_chosen or shown is None or shown.model_name == model_name:
             return ""
-        has = f"{shown.model_name} has, {counted(len(shown.read_entries), 'page')}"
-        return f"{model_name} has not read this book; {has}. Questions are asked over that memory."
+        pages = counted(len(shown.read_entries), "page")
+        return (
+            f"{model_name} has not read this book; {shown.model_name} has, {pages}. "
+            "Questions are asked over that memory."
+        )
 
 
 @dataclass(eq=False, repr=False)
 class Reading:
-    """Its methods run as commands and jobs of the session's actor, except the properties."""
+    """The state of reading along, and its jobs.
+
+    Its methods run as commands and jobs of the session's actor, except the properties.
+    """
 
     choice: MemoryChoice
     models: ModelPair
     checks: ModelChecks
     _paces: ModelPaces
     _emit: Callable[[SessionEvent], None]
-    _place: Callable[[], int]  # Where the model begins
+    _place: Callable[[], int]  # The offset whose chapter the model reads next
     _background: bool  # Start by itself, and report errors as notices only
     state: ReadingState = ReadingState.NO_MODEL
     failure: GistreadError | None = None
@@ -169,16 +177,16 @@ class Reading:
     memory: GistMemory | None = None
     # Of the memory that the model continues; None before it is loaded
     writer: MemoryWriter | None = None
-    # What a model reads of its book
+    # The part of the book that a model reads
     _story: StoryPart = field(default_factory=StoryPart)
     page: Page | None = None  # The next page, while its gist is being made
     _drafts: dict[int, str] = field(default_factory=dict)  # By the start of their page
     seconds_left: float | None = None  # For the rest of the book
-    prompt_due: bool = False
-    check_due: bool = False
+    prompt_due: bool = False  # The common beginning of questions is to be evaluated
+    check_due: bool = False  # The model is to be checked
     paused_by_user: bool = False  # Now, or when the book was last open
     _checked: bool = False
-    _expected: Pace = UNKNOWN_PACE
+    _expected: Pace = UNKNOWN_PACE  # Before anything of this book is read
     _end_reported: bool = True
 
     @property
@@ -191,7 +199,8 @@ class Reading:
 
         As in earlier books or by its measured rates, then as in this one.
         """
-        return pace_of(self.writer.all_entries() if self.writer else (), self._expected)
+        entries = self.writer.all_entries() if self.writer else ()
+        return pace_of(entries, self._expected)
 
     @property
     def saves_pages(self) -> bool:
@@ -202,11 +211,14 @@ class Reading:
         """The unfinished gist of `page`; empty between two attempts."""
         if not self.page:
             return ""
-        page = self.choice.book.text[self.page.start : self.page.end]
-        return clean(self._drafts.get(self.page.start, ""), page)[0]
+        page_text = self.choice.book.text[self.page.start : self.page.end]
+        draft, *_ = clean(self._drafts.get(self.page.start, ""), page_text)
+        return draft
 
     def signal(self, signal: Signal) -> None:
-        if (state := next_state(self.state, signal)) is not self.state:
+        """Change the state as the signal says."""
+        state = next_state(self.state, signal)
+        if state is not self.state:
             self.state = state
             self._emit(events.ActivityChanged())
 
@@ -217,7 +229,9 @@ class Reading:
             self.signal(Signal.READ)
 
     def resume(self) -> None:
-        self._end_reported = self.paused_by_user = False
+        """Start or continue reading, with the model's own memory."""
+        self._end_reported = False
+        self.paused_by_user = False
         if self.state is ReadingState.OFFERED and self.writer is not None:
             self.choice.choose(self.writer.memory.focus)
         elif self.state is ReadingState.IDLE:
@@ -226,7 +240,7 @@ class Reading:
         self.signal(Signal.READ)
 
     def report_end(self, *, preparing: bool) -> None:
-        """Tell once that reading has ended."""
+        """Emit `ReadingEnded` once, when reading has ended."""
         has_ended = self.state not in UNDER_WAY and not preparing
         if has_ended and not self._end_reported:
             self._emit(events.ReadingEnded(self.state, self.failure))
@@ -235,40 +249,42 @@ class Reading:
     async def use_memory(self, chosen: GistFocus | MemoryHeader) -> None:
         self.choice.choose(chosen)
         self.signal(Signal.MEMORY_CHOSEN)
+        store = self.choice.store
         with self.reported():
             if isinstance(chosen, MemoryHeader):
-                self._show(
-                    await asyncio.to_thread(
-                        self.choice.store.load, self.choice.book, chosen
-                    )
-                )
+                memory = await asyncio.to_thread(store.load, self.choice.book, chosen)
+                self._show(memory)
             if self._background:
                 self.signal(Signal.READ)
 
     async def show_saved_memory(self) -> None:
+        """Show the furthest memory if none is shown; report a damaged one."""
+        store = self.choice.store
         try:
             memory = await asyncio.to_thread(self.choice.latest)
             if memory is not None and self.memory is None:
                 self._show(memory)
-            if self._background and await asyncio.to_thread(
-                self.choice.store.is_damaged, self.choice.book
-            ):
-                self._emit(events.Notice(_DAMAGED, is_problem=True))
+            if self._background:
+                is_damaged = await asyncio.to_thread(store.is_damaged, self.choice.book)
+                if is_damaged:
+                    self._emit(events.Notice(_DAMAGED, is_problem=True))
         except GistreadError as error:
             self._emit(events.Notice(str(error), is_problem=True))
 
     def stop(self) -> None:
         """Close the memory of this model. Its jobs must have stopped."""
-        self.failure, self.prompt_due = None, False
+        self.failure = None
+        self.prompt_due = False
         if self.writer is not None:
             self.writer.close()
         self.writer = None
 
     def model_dropped(self) -> None:
-        self.check_due = self._checked = False
+        self.check_due = False
+        self._checked = False
         self.signal(Signal.MODEL_DROPPED)
 
-    # The jobs, and what follows them
+    # The jobs, and the commands after their ends
 
     async def load(self) -> None:
         """Load the reading model and open the memory that it continues. Raises GistreadError."""
@@ -301,9 +317,8 @@ class Reading:
         else:
             if self.memory is not own:
                 self._show(own)
-            self._emit(
-                events.ReadingStarted(len(self.writer.all_entries()), self.seconds_left)
-            )
+            pages_read = len(self.writer.all_entries())
+            self._emit(events.ReadingStarted(pages_read, self.seconds_left))
             if own.complete:
                 self._complete()
             else:
@@ -311,24 +326,23 @@ class Reading:
 
     async def read(self) -> None:
         """Read the rest of the book. Raises EngineError."""
-        engine, writer = await self.models.load_reading(), self.writer
+        engine = await self.models.load_reading()
+        writer = self.writer
         assert writer is not None
         notice = writer.notice
-        ahead: list[Page] = []  # Found, but not read yet
-        words = seconds = 0.0
+        unread: dict[int, Page] = {}  # Pages found but not read yet, by their start
+        words = 0.0
+        seconds = 0.0
         self._drafts.clear()
+        reading = read_book(writer, engine, place=self._place, on_draft=self._on_draft)
         try:
-            async for event in read_book(
-                writer, engine, place=self._place, on_draft=self._on_draft
-            ):
+            async for event in reading:
                 match event:
                     case PageFound(page=page):
-                        ahead.append(page)
+                        unread[page.start] = page
                         self._emit(event)
                     case PageRead(entry=entry):
-                        ahead = [
-                            page for page in ahead if page.start != entry.page.start
-                        ]
+                        unread.pop(entry.page.start, None)
                         self._drafts.pop(entry.page.start, None)
                         words += entry.page.words
                         seconds += entry.usage.seconds
@@ -340,16 +354,17 @@ class Reading:
                 if writer.notice != notice:
                     notice = writer.notice
                     self._emit(events.Notice(notice, is_problem=True))
-                if ahead and self.page is None:
-                    self.page = ahead[0]
+                if unread and self.page is None:
+                    self.page = next(iter(unread.values()))
                     self._emit(events.PageStarted(self.page))
         finally:
             self.page = None
             if seconds:
+                mode = writer.memory.mode.value
+                fingerprint = engine.info.fingerprint
                 with suppress(StorageError):
-                    mode = writer.memory.mode.value
                     await asyncio.to_thread(
-                        self._paces.add, engine.info.fingerprint, mode, words, seconds
+                        self._paces.add, fingerprint, mode, words, seconds
                     )
 
     def read_to_end(self) -> None:
@@ -359,7 +374,7 @@ class Reading:
     async def prepare(self) -> None:
         """Evaluate the common beginning of all questions to a model that looks pages up."""
         assert self.memory is not None
-        # Without it the first question only takes longer.
+        # If it fails, the first question only takes longer.
         with suppress(GistreadError):
             engine = await self.models.load_reading()
             check = await self.checks.stored(engine.info)
@@ -367,16 +382,20 @@ class Reading:
                 await prepare(self.memory, engine)
 
     async def check(self) -> None:
-        if result := await self.checks.check(self.models.reading):
+        """Check the model, and report the result."""
+        result = await self.checks.check(self.models.reading)
+        if result:
             self._emit(events.Notice(f"{self.models.reading.name}: {result.line}."))
 
     def checked(self, error: Exception | None) -> None:
-        self._checked, self.check_due = error is None, False
+        self._checked = error is None
+        self.check_due = False
 
     def fail(self, error: GistreadError) -> None:
         self.failure = error
         self.signal(Signal.FAIL)
-        if self._background:  # Without a screen, whoever awaits the job gets the error.
+        # Without a screen, the caller that awaits the job gets the error.
+        if self._background:
             self._emit(events.Notice(str(error), is_problem=True))
         self._emit(events.ActivityChanged())
 
@@ -399,6 +418,7 @@ class Reading:
         self._emit(events.MemoryOpened(memory))
 
     def _on_draft(self, start: int, text: str) -> None:
+        """Note the unfinished gist of the page that begins at `start`."""
         self._drafts[start] = text
         if self.page and self.page.start == start:
             self._emit(events.ActivityChanged())

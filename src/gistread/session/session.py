@@ -46,9 +46,9 @@ log = logging.getLogger("gistread.session")
 
 
 class Session:
-    """Nothing is loaded before it is needed. Use with `async with`, or call `close`.
+    """One open book with its memory and its models. Use with `async with`, or call `close`.
 
-    Listeners are called in the event loop and must be quick.
+    Nothing is loaded before it is needed. Listeners are called in the event loop and must be quick.
     """
 
     def __init__(
@@ -78,32 +78,29 @@ class Session:
                 f"A session reads a Book, not {book!r}.", "`open_book(path)` opens one."
             )
         self.book = book
-        self._paths = paths or default_paths()
-        self._paths.make_private()
-        self.config = config or load_config(self._paths.config_file)
-        usual = self.config.reader if self.config.reader in METHODS else DEFAULT_READER
+        paths = paths or default_paths()
+        paths.make_private()
+        config = config or load_config(paths.config_file)
+        self._paths = paths
+        self.config = config
+        usual = config.reader if config.reader in METHODS else DEFAULT_READER
         self.reader = find_method(reader).name if reader else usual
         self._chosen = (model, asking_model)
         self._listeners = [listener] if listener is not None else []
-        self.models = ModelPair(
-            make_engine or engine_maker(self.config, self._paths),
-            self.config,
-            self._emit,
-        )
-        choice = MemoryChoice(
-            book,
-            MemoryStore(self._paths.memories),
-            self.config,
-            self._paths.presets,
-            task,
-        )
-        checks, paces = ModelChecks(self._paths), ModelPaces(self._paths)
+        make_engine = make_engine or engine_maker(config, paths)
+        self.models = ModelPair(make_engine, config, self._emit)
+        store = MemoryStore(paths.memories)
         self.reading = Reading(
-            choice, self.models, checks, paces, self._emit, place, background
+            MemoryChoice(book, store, config, paths.presets, task),
+            self.models,
+            ModelChecks(paths),
+            ModelPaces(paths),
+            self._emit,
+            place,
+            background,
         )
-        self.artifacts = Artifacts(
-            self.reading, self._emit, background and self.config.prepare == "auto"
-        )
+        builds_by_itself = background and config.prepare == "auto"
+        self.artifacts = Artifacts(self.reading, self._emit, builds_by_itself)
         jobs: dict[Job, Callable[[], Coroutine[Any, Any, None]]] = {
             Job.LOAD: self.reading.load,
             Job.READ: self.reading.read,
@@ -133,11 +130,12 @@ class Session:
 
     async def close(self) -> None:
         """Stop all jobs and unload the models. Finished pages are already on disk. Idempotent."""
-        if not self._actor.closed:
-            await self._actor.do(self._close)
-            await self._actor.close()
-            # The timer would keep the session, and its book, in memory
-            self.models.unload_never()
+        if self._actor.closed:
+            return
+        await self._actor.do(self._close)
+        await self._actor.close()
+        # The timer would keep the session, and its book, in memory.
+        self.models.unload_never()
 
     # Questions
 
@@ -148,7 +146,8 @@ class Session:
         """
         queued = self.question(question, **options)
         async with aclosing(self.questions.stream(queued)) as stream:
-            return queued.answer([event async for event in stream], self.book)
+            trace = [event async for event in stream]
+        return queued.answer(trace, self.book)
 
     def stream_answer(
         self, question: str, **options: Unpack[AskOptions]
@@ -160,17 +159,15 @@ class Session:
         return self.questions.stream(self.question(question, **options))
 
     def question(self, text: str, **options: Unpack[AskOptions]) -> Question:
-        """A question for `questions.start`. Raises UsageError for what cannot be asked."""
-        memory, user_data = (
-            self.memory or unread_memory(self.book),
-            UserData(self._paths),
-        )
+        """A question for `questions.start`. Raises UsageError if it is not valid."""
+        memory = self.memory or unread_memory(self.book)
+        user_data = UserData(self._paths)
         return question_of(text, options, memory, self.reader, user_data, self.config)
 
     def anticipate(self, draft: Question | None) -> None:
         """Evaluate the text for this question in advance, while it is being typed.
 
-        Each call replaces the one before; None: nothing is being typed. Asking ends it.
+        Each call replaces the previous draft; None: nothing is being typed. Asking ends it.
         """
 
         async def begin() -> None:
@@ -346,14 +343,16 @@ class Session:
         memory = self.memory
         apart = models.apart and self.questions.answered_apart
         model = models.asking if apart else models.reading
-        maker = memory.model_name if memory and memory.entries else ""
+        read_by = memory.model_name if memory and memory.entries else ""
+        if not models.apart and read_by == models.reading.name:
+            read_by = ""
         return Activity(
             model=model.name,
             asking_model="" if apart else models.asking.name,
             engine=model.state,
             reading=reading.state,
             page=reading.page,
-            read_by=maker if models.apart or maker != models.reading.name else "",
+            read_by=read_by,
             pages_read=len(memory.read_entries) if memory else 0,
             pages_total=memory.estimated_pages if memory else 0,
             seconds_left=reading.seconds_left,
@@ -366,20 +365,15 @@ class Session:
     # The session's loop
 
     def _decide(self) -> frozenset[Job]:
+        """Settle what the last command changed, and return the jobs that should run now."""
         self.questions.admit()
         if not self.questions.answered_apart:
             self.reading.signal(Signal.REGAIN)
         elif self.models.share_cores:
             self.reading.signal(Signal.YIELD)
         question = self.questions.current
-        reading = self.reading
-        state = reading.state
-        preparing = state is ReadingState.DONE and reading.prompt_due
-        settled = state not in (
-            ReadingState.NO_MODEL,
-            ReadingState.LOADING,
-            ReadingState.WAITING,
-        )
+        state = self.reading.state
+        preparing = state is ReadingState.DONE and self.reading.prompt_due
         # While a question is answered, nothing else uses the model but reading.
         due = {
             Job.LOAD: state is ReadingState.LOADING,
@@ -387,21 +381,28 @@ class Session:
             Job.ANSWER: question is not None and question.admitted,
             Job.ANTICIPATE: self.questions.is_typed,
             Job.PREPARE: preparing,
-            Job.CHECK: not question
-            and reading.check_due
-            and state in (ReadingState.RUNNING, ReadingState.DONE),
-            Job.BUILD: not question
-            and self.artifacts.due
-            and reading.has_pages
-            and settled
-            and not preparing,
+            Job.CHECK: question is None and self._may_check(),
+            Job.BUILD: question is None and not preparing and self._may_build(),
         }
         jobs = frozenset(job for job, is_due in due.items() if is_due)
-        reading.report_end(preparing=preparing)
+        self.reading.report_end(preparing=preparing)
         self.models.unload_later(self._actor.post, in_use=bool(jobs))
         return jobs
 
+    def _may_check(self) -> bool:
+        is_loaded = self.reading.state in (ReadingState.RUNNING, ReadingState.DONE)
+        return self.reading.check_due and is_loaded
+
+    def _may_build(self) -> bool:
+        is_settled = self.reading.state not in (
+            ReadingState.NO_MODEL,
+            ReadingState.LOADING,
+            ReadingState.WAITING,
+        )
+        return is_settled and self.artifacts.due and self.reading.has_pages
+
     def _ended(self, job: Job, error: Exception | None) -> None:
+        """Go on after a job that was not stopped; `error`: why it failed."""
         if job is Job.ANSWER:
             self.questions.ended(error)
         if error is not None and not isinstance(error, GistreadError):
@@ -432,12 +433,14 @@ class Session:
         await self._drop_model()
         await self.models.close()
 
-    async def _drop_model(self, instead: str = "") -> None:
-        apart = self.questions.answered_apart
-        if not apart or (
-            instead
-            and await asyncio.to_thread(same_model, instead, self.models.asking.spec)
-        ):
+    async def _drop_model(self, successor: str = "") -> None:
+        """Stop reading, and the answer too unless another model goes on with it."""
+        goes_on = self.questions.answered_apart
+        if goes_on and successor:
+            # One model does not answer beside itself.
+            asking_spec = self.models.asking.spec
+            goes_on = not await asyncio.to_thread(same_model, successor, asking_spec)
+        if not goes_on:
             await self.questions.cancel()
         await self._stop_reading()
         self.reading.model_dropped()

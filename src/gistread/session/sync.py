@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Iterator
-from contextlib import suppress
 from typing import Any, Self, TypeVar, Unpack
 
 from gistread.book.model import Book
@@ -71,11 +70,11 @@ class SyncSession:
         return self._iterate(self._session.stream_answer(question, **options))
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine to its end. Raises UsageError inside an event loop."""
         if self._closed:
             work.close()
             raise NotReadyError("The session is closed.", "Open a new one.")
-        with suppress(RuntimeError):  # No loop is running
-            asyncio.get_running_loop()
+        if _is_in_event_loop():
             work.close()
             raise UsageError(
                 "SyncSession cannot run inside an event loop.",
@@ -84,6 +83,8 @@ class SyncSession:
         return self._runner.run(work)
 
     def _iterate(self, stream: AsyncGenerator[T, None]) -> Iterator[T]:
+        """The events of a stream; leaving the iterator early closes it."""
+
         async def next_event() -> T | None:
             return await anext(stream, None)
 
@@ -92,3 +93,11 @@ class SyncSession:
                 yield event
         finally:
             self._run(stream.aclose())
+
+
+def _is_in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -30,45 +30,37 @@ class CatalogueContents:
 
     @property
     def paths(self) -> dict[Path, BookFile]:
-        return {
-            file.path: file
-            for file in sorted(self.files.values(), key=lambda file: file.at)
-        }
+        """The file recorded last at each path."""
+        oldest_first = sorted(self.files.values(), key=lambda file: file.at)
+        return {file.path: file for file in oldest_first}
 
 
 class Catalogue(Database):
-    """Its methods raise StorageError."""
+    """The library of the user. Its methods raise StorageError."""
 
     def read(self) -> CatalogueContents:
         with self.reading() as connection:
             rows = connection.execute("SELECT details FROM files ORDER BY id")
             files = [decoded(BookFile, from_json(row["details"])) for row in rows]
-            folders = [
-                decode_path(row["path"])
-                for row in connection.execute("SELECT * FROM folders ORDER BY id")
-            ]
-            removed = {
-                row["book"]: row["removed_at"]
-                for row in connection.execute("SELECT * FROM removed")
-            }
+            rows = connection.execute("SELECT path FROM folders ORDER BY id")
+            folders = tuple(decode_path(row["path"]) for row in rows)
+            rows = connection.execute("SELECT book, removed_at FROM removed")
+            removed = {row["book"]: row["removed_at"] for row in rows}
             tags: dict[str, tuple[str, ...]] = {}
-            for row in connection.execute("SELECT * FROM tags ORDER BY id"):
-                tags[row["book"]] = (*tags.get(row["book"], ()), row["tag"])
+            for row in connection.execute("SELECT book, tag FROM tags ORDER BY id"):
+                book = row["book"]
+                tags[book] = (*tags.get(book, ()), row["tag"])
             numbers = _numbers(connection)
-        return CatalogueContents(
-            {file.digest: file for file in files if file},
-            tuple(folders),
-            removed,
-            tags,
-            numbers,
-        )
+        by_digest = {file.digest: file for file in files if file}
+        return CatalogueContents(by_digest, folders, removed, tags, numbers)
 
     def add(self, files: Sequence[BookFile]) -> None:
-        """Add files, or what is new about them."""
-        if files:
-            with self.writing() as connection:
-                for file in files:
-                    put_file(connection, file)
+        """Add files, or update those known by their digest."""
+        if not files:
+            return
+        with self.writing() as connection:
+            for file in files:
+                put_file(connection, file)
 
     def add_folder(self, folder: Path) -> None:
         self.put_row("folders", {"path": encode_path(folder)}, {})
@@ -77,18 +69,16 @@ class Catalogue(Database):
         """Take a book with these ids out of the list."""
         with self.writing() as connection:
             for book in ids:
-                put_row(
-                    connection, "removed", {"book": book}, {"removed_at": time.time()}
-                )
+                values = {"removed_at": time.time()}
+                put_row(connection, "removed", {"book": book}, values)
 
     def tag(self, ids: Iterable[str], tag: str, *, remove: bool = False) -> None:
         """Give the book with these ids a tag, or take it away."""
+        delete = "DELETE FROM tags WHERE book = ? AND tag = ?"
         with self.writing() as connection:
             for book in ids:
                 if remove:
-                    connection.execute(
-                        "DELETE FROM tags WHERE book = ? AND tag = ?", (book, tag)
-                    )
+                    connection.execute(delete, (book, tag))
                 else:
                     put_row(connection, "tags", {"book": book, "tag": tag}, {})
 
@@ -104,10 +94,12 @@ class Catalogue(Database):
 
     def restore(self, *ids: str) -> None:
         """Restore a book if it was taken out under one of these ids."""
-        if not self.read().removed.keys().isdisjoint(ids):
-            with self.writing() as connection:
-                rows = [(book,) for book in ids]
-                connection.executemany("DELETE FROM removed WHERE book = ?", rows)
+        removed = self.read().removed
+        if not any(book in removed for book in ids):
+            return
+        with self.writing() as connection:
+            rows = [(book,) for book in ids]
+            connection.executemany("DELETE FROM removed WHERE book = ?", rows)
 
 
 def assign_numbers(
@@ -118,23 +110,20 @@ def assign_numbers(
     >>> assign_numbers([["a"], ["b", "c"]], {"c": 4})
     [5, 4]
     """
-    last = max(known.values(), default=0)
-    numbers: list[int] = []
-    taken: set[int] = set()
+    highest = max(known.values(), default=0)
+    numbers: dict[int, None] = {}  # In order, each once
     for ids in books:
-        own = [
-            known[book] for book in ids if book in known and known[book] not in taken
-        ]
-        if not own:
-            last += 1
-        number = own[0] if own else last
-        numbers.append(number)
-        taken.add(number)
-    return numbers
+        known_numbers = [known[book] for book in ids if book in known]
+        unused = [number for number in known_numbers if number not in numbers]
+        if unused:
+            numbers[unused[0]] = None
+        else:
+            highest += 1
+            numbers[highest] = None
+    return list(numbers)
 
 
 def _numbers(connection: Connection) -> dict[str, int]:
-    return {
-        row["book"]: row["number"]
-        for row in connection.execute("SELECT * FROM numbers")
-    }
+    """The numbers of books, by their ids."""
+    rows = connection.execute("SELECT book, number FROM numbers")
+    return {row["book"]: row["number"] for row in rows}

@@ -22,7 +22,7 @@ from gistread.store.importing import has_old_data, import_old_data, import_unrea
 from gistread.store.journal import open_locked
 from gistread.store.rows import Connection, Row, put_row
 
-VERSION = 1  # Of the schema; kept in SQLite's `user_version`
+VERSION = 1  # Of the schema; stored in SQLite's `user_version`
 # Seconds to wait for another process's transaction, which takes milliseconds
 _WAIT_S = 5.0
 _REPAIR_WAIT_S = 60.0
@@ -31,18 +31,16 @@ _PAGE_BYTES = 4096  # Of SQLite
 _PAGE_COUNT = slice(28, 32)  # Where the first page gives their number
 _MOST_PROBED = 20_000  # Rows looked up one by one between two damaged pages
 
+# Tables whose rows refer to one in `texts`
 _OF_TEXTS = ("days", "questions", "threads", "names", "marks", "asking")
 
-# Messages about a damaged schema may not be UTF-8
-_READ_ERRORS = (
-    sqlite3.DatabaseError,
-    UnicodeDecodeError,
-)
+# Messages about a damaged schema may not be UTF-8.
+_READ_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)
 
 _preparing = threading.Lock()
 # (device, inode) of files this process found whole
 _checked: set[tuple[int, int]] = set()
-_notices: dict[Path, str] = {}
+_notices: dict[Path, str] = {}  # By file
 
 
 class Database:
@@ -54,7 +52,7 @@ class Database:
 
     @property
     def notice(self) -> str:
-        """That the file was damaged and repaired, or data of 0.2 cannot be read.
+        """A message if the file was damaged and repaired, or data of 0.2 cannot be read.
 
         Empty otherwise.
         """
@@ -86,11 +84,12 @@ class Database:
     def put_row(
         self, table: str, keys: Mapping[str, object], values: Mapping[str, object]
     ) -> None:
-        """One row, as `put_row` of `rows.py`, in a transaction of its own."""
+        """Write one row, as `put_row` of `rows.py`, in a transaction of its own."""
         with self.writing() as connection:
             put_row(connection, table, keys, values)
 
     def _open_to_read(self) -> Connection:
+        """Open the file, if it exists and may be written; else read it, or an empty database."""
         if not self.file.exists() and not has_old_data(self._paths):
             return _in_memory()
         try:
@@ -100,17 +99,21 @@ class Database:
                 return _in_memory(self._paths)
             if os.access(self.file.parent, os.W_OK):
                 raise
-            # SQLite cannot make the files of its log beside a read-only file; without a log nothing
-            # is missed.
-            has_log = self.file.with_name(self.file.name + "-wal").exists()
-            address = f"{self.file.absolute().as_uri()}?mode=ro"
-            if not has_log:
-                address += "&immutable=1"
-            connection = _connect(address)
-            self._check_version(connection)
-            return connection
+            return self._open_read_only()
+
+    def _open_read_only(self) -> Connection:
+        # SQLite cannot make the files of its log beside a read-only file; without a log nothing is
+        # missed.
+        has_log = self.file.with_name(self.file.name + "-wal").exists()
+        address = f"{self.file.absolute().as_uri()}?mode=ro"
+        if not has_log:
+            address += "&immutable=1"
+        connection = _connect(address)
+        self._check_version(connection)
+        return connection
 
     def _open(self) -> Connection:
+        """Open the file for writing, created if missing and repaired if damaged."""
         with _preparing:
             if not self.file.exists():
                 make_folder(self.file.parent)
@@ -128,62 +131,54 @@ class Database:
         """A connection to a whole file of this version. Raises sqlite3.Error and StorageError."""
         connection = _connect(self.file.absolute().as_uri())
         try:
-            status = self.file.stat()
+            identity = _identity(self.file)
             version = self._check_version(connection)
-            if version == VERSION and (status.st_dev, status.st_ino) in _checked:
+            if version == VERSION and identity in _checked:
                 return connection
             if version == 0:
-                # Not where the file system lacks shared memory
+                # It has no effect where the file system lacks shared memory.
                 use_write_ahead_log(connection)
                 notice = _create(connection, self._paths)
             else:
-                state = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+                (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
                 if state != "ok":
                     raise sqlite3.DatabaseError(f"malformed: {state}")
                 _create_tables(connection)
                 notice = import_unread(connection, self._paths)
             if notice:
                 _notices[self.file] = notice
-            _checked.add((status.st_dev, status.st_ino))
+            _checked.add(identity)
         except BaseException:
             connection.close()
             raise
         return connection
 
     def _check_version(self, connection: Connection) -> int:
+        """The version of the schema; 0 for an empty file. Raises StorageError if it is later."""
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         if version > VERSION:
-            message = (
-                f"{self.file} was written by a later version of gistread and "
-                "is left unchanged."
-            )
             raise StorageError(
-                message,
+                f"{self.file} was written by a later version of gistread and is left unchanged.",
                 "Update gistread to see your library, places, marks and questions.",
             )
         return version
 
     def _repair(self) -> None:
         """Set the damaged file aside, and put a new one with its readable rows in its place."""
-        damaged, new = (
-            self.file.with_name(self.file.name + suffix)
-            for suffix in (".damaged", ".new")
-        )
-        with open_locked(
-            self.file.with_name(self.file.name + ".lock"), wait_s=_REPAIR_WAIT_S
-        ):
+        damaged = self.file.with_name(self.file.name + ".damaged")
+        new = self.file.with_name(self.file.name + ".new")
+        lock = self.file.with_name(self.file.name + ".lock")
+        with open_locked(lock, wait_s=_REPAIR_WAIT_S):
             with contextlib.suppress(*_READ_ERRORS):
                 self._prepared().close()  # another process has repaired it meanwhile
                 return
-            for left in (new, *_log_files(new)):
-                left.unlink(missing_ok=True)
+            for unfinished in (new, *_log_files(new)):
+                unfinished.unlink(missing_ok=True)
             new.touch(mode=0o600)
             saved = _salvage(self.file, new, self._paths)
-            for file, copy in zip(
-                (self.file, *_log_files(self.file)),
-                (damaged, *_log_files(damaged)),
-                strict=True,
-            ):
+            originals = (self.file, *_log_files(self.file))
+            copies = (damaged, *_log_files(damaged))
+            for file, copy in zip(originals, copies, strict=True):
                 if file.exists():
                     shutil.copy(file, copy)
             for log in _log_files(self.file):  # SQLite would apply it to the new file
@@ -196,40 +191,42 @@ class Database:
 
     @contextlib.contextmanager
     def _storage_errors(self) -> Iterator[None]:
+        """Raise errors of SQLite and of the system as StorageError with a hint."""
         try:
             yield
         except (sqlite3.Error, UnicodeDecodeError, OSError) as error:
-            status = self.file.stat() if self.file.exists() else None
-            if (
-                status is not None
-                and isinstance(error, _READ_ERRORS)
-                and _is_damage(error)
-            ):
-                _checked.discard((status.st_dev, status.st_ino))
-                raise StorageError(
-                    f"{self.file} is damaged.",
-                    "Try again: the rest of it is then saved.",
-                ) from error
-            name = getattr(error, "sqlite_errorname", "")
-            if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-                raise StorageError(
-                    f"Another gistread is writing {self.file.name}.", "Try again."
-                ) from error
-            if name == "SQLITE_FULL":
-                message = (
-                    f"{self.file}: the disk is full. What was saved before is kept."
-                )
-                raise StorageError(
-                    message, "Free some space, then try again."
-                ) from error
-            reason = error.strerror if isinstance(error, OSError) else str(error)
-            if name.startswith(
-                ("SQLITE_CANTOPEN", "SQLITE_READONLY")
-            ) and not os.access(self.file, os.R_OK | os.W_OK):
-                reason = os.strerror(errno.EACCES)
-            raise StorageError(
-                f"{self.file}: {reason}.", "`gistread paths` lists the folders in use."
-            ) from error
+            raise self._storage_error(error) from error
+
+    def _storage_error(
+        self, error: sqlite3.Error | UnicodeDecodeError | OSError
+    ) -> StorageError:
+        is_damaged = isinstance(error, _READ_ERRORS) and _is_damage(error)
+        if is_damaged and self.file.exists():
+            _checked.discard(_identity(self.file))
+            return StorageError(
+                f"{self.file} is damaged.", "Try again: the rest of it is then saved."
+            )
+        name = getattr(error, "sqlite_errorname", "")
+        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            return StorageError(
+                f"Another gistread is writing {self.file.name}.", "Try again."
+            )
+        if name == "SQLITE_FULL":
+            message = f"{self.file}: the disk is full. What was saved before is kept."
+            return StorageError(message, "Free some space, then try again.")
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        is_refused = name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY"))
+        if is_refused and not os.access(self.file, os.R_OK | os.W_OK):
+            reason = os.strerror(errno.EACCES)
+        return StorageError(
+            f"{self.file}: {reason}.", "`gistread paths` lists the folders in use."
+        )
+
+
+def _identity(file: Path) -> tuple[int, int]:
+    """Device and inode: a file that replaces another has its own."""
+    status = file.stat()
+    return status.st_dev, status.st_ino
 
 
 def _connect(uri: str) -> Connection:
@@ -254,10 +251,8 @@ def use_write_ahead_log(connection: sqlite3.Connection) -> None:
             connection.execute("PRAGMA journal_mode = WAL")
             return
         except sqlite3.OperationalError as error:
-            if (
-                error.sqlite_errorcode != sqlite3.SQLITE_BUSY
-                or time.monotonic() > until
-            ):
+            is_busy = error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+            if not is_busy or time.monotonic() > until:
                 raise
             time.sleep(_RETRY_S)
 
@@ -276,8 +271,9 @@ def _create(connection: Connection, paths: Paths | None) -> str:
     """
     notice = ""
     connection.execute("BEGIN IMMEDIATE")
-    # no other process was faster
-    if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    # Another process may have been faster.
+    if version == 0:
         _create_tables(connection)
         if paths is not None:
             notice = import_old_data(connection, paths)
@@ -288,22 +284,23 @@ def _create(connection: Connection, paths: Paths | None) -> str:
 
 def _create_tables(connection: Connection) -> None:
     """Create the tables that are missing."""
-    for statement in (
-        Path(__file__).with_name("schema.sql").read_text("utf-8").split(";")
-    ):
+    schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
+    for statement in schema.split(";"):
         connection.execute(statement)
 
 
 def _is_damage(error: sqlite3.DatabaseError | UnicodeDecodeError) -> bool:
+    """Whether an error shows that the file is damaged."""
     if isinstance(error, UnicodeDecodeError):
         return True
     name = getattr(error, "sqlite_errorname", "")
-    return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or str(
-        error
-    ).startswith("malformed")
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return True
+    return str(error).startswith("malformed")
 
 
 def _log_files(file: Path) -> tuple[Path, Path]:
+    """The files of SQLite's write-ahead log, which may not exist."""
     return file.with_name(file.name + "-wal"), file.with_name(file.name + "-shm")
 
 
@@ -318,12 +315,8 @@ def _salvage(damaged: Path, file: Path, paths: Paths) -> int:
         new.execute("BEGIN IMMEDIATE")
         saved = _copy_rows(damaged, new)
         if not saved:
-            # Page 1 says where the tables begin, which is where they begin in a new file.
             patched = file.with_name(file.name + ".patched")
-            page = bytearray(file.read_bytes()[:_PAGE_BYTES])
-            rest = damaged.read_bytes()[_PAGE_BYTES:]
-            page[_PAGE_COUNT] = (len(rest) // _PAGE_BYTES + 1).to_bytes(4)
-            patched.write_bytes(page + rest)
+            _patch_first_page(damaged, file, patched)
             saved = _copy_rows(patched, new)
             patched.unlink()
         import_old_data(new, paths)
@@ -336,7 +329,20 @@ def _salvage(damaged: Path, file: Path, paths: Paths) -> int:
     return saved
 
 
+def _patch_first_page(damaged: Path, new: Path, patched: Path) -> None:
+    """Write the damaged file with the first page of a new one.
+
+    That page says where the tables begin, which is at the same places in both.
+    """
+    first_page = bytearray(new.read_bytes()[:_PAGE_BYTES])
+    rest = damaged.read_bytes()[_PAGE_BYTES:]
+    pages = len(rest) // _PAGE_BYTES + 1
+    first_page[_PAGE_COUNT] = pages.to_bytes(4)
+    patched.write_bytes(first_page + rest)
+
+
 def _copy_rows(damaged: Path, new: Connection) -> int:
+    """Copy the readable rows of every table; returns how many were new."""
     saved = 0
     rows = new.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
     tables = [row["name"] for row in rows]
@@ -348,11 +354,9 @@ def _copy_rows(damaged: Path, new: Connection) -> int:
         for table in tables:
             for row in _readable_rows(old, table):
                 columns = ", ".join(row.keys())
-                places = ", ".join("?" * len(row))
+                values = ", ".join("?" * len(row))
+                insert = f"INSERT OR IGNORE INTO {table} ({columns}) VALUES ({values})"
                 with contextlib.suppress(sqlite3.IntegrityError):
-                    insert = (
-                        f"INSERT OR IGNORE INTO {table} ({columns}) VALUES ({places})"
-                    )
                     saved += new.execute(insert, tuple(row)).rowcount
     return saved
 

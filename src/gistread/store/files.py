@@ -7,13 +7,14 @@ from pathlib import Path
 from gistread.errors import GistreadError, StorageError
 
 _NAME_LENGTH = 40  # Characters of the file's own name in that of the temporary file
+_TITLE_LENGTH = 80  # Characters of a title in a file name
 
 
 def make_folder(folder: Path) -> None:
     """Create a folder and its missing parents, accessible to this user only. Raises OSError."""
-    for each in reversed((folder, *folder.parents)):
-        if not each.exists():
-            each.mkdir(mode=0o700, exist_ok=True)
+    for path in reversed((folder, *folder.parents)):
+        if not path.exists():
+            path.mkdir(mode=0o700, exist_ok=True)
 
 
 def private_opener(path: str, flags: int) -> int:
@@ -37,7 +38,9 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(path.stat().st_mode & _PERMISSIONS if path.exists() else mode)
+        if path.exists():
+            mode = path.stat().st_mode & _PERMISSIONS
+        temporary.chmod(mode)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -45,7 +48,7 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
 
 
 _PERMISSIONS = 0o777
-_USUAL_MODE = 0o666  # Of a new file, less what the user's mask takes away
+_USUAL_MODE = 0o666  # Of a new file, before the user's mask
 _COMMON_MASK = 0o022
 
 
@@ -56,33 +59,35 @@ class ExistsError(GistreadError):
 def safe_file_name(title: str) -> str:
     """A file name for a book or author, valid on every system."""
     plain = re.sub(r"[^\w\s'’,()&-]", " ", title)
-    return " ".join(plain.split())[:80].strip() or "book"
+    name = " ".join(plain.split())[:_TITLE_LENGTH].strip()
+    return name or "book"
 
 
 def write_document(path: Path, content: str, *, replace: bool = False) -> None:
     """Write a file atomically. Raises StorageError, and ExistsError unless `replace`."""
     try:
-        is_there = path.exists()
+        exists = path.exists()
     except OSError as error:  # Its folder may not be entered.
         raise _not_written(path, error) from error
     if path.is_dir():
         raise StorageError(f"{path} is a directory.", "Choose a file in it.")
-    if is_there and not path.is_file():
+    if exists and not path.is_file():
         raise StorageError(
             f"{path} is a pipe or a device, not a file.", "Choose another file."
         )
-    if is_there and not replace:
+    if exists and not replace:
         raise ExistsError(
             f"{path} already exists.", "Use another name, or --force to overwrite it."
         )
+    mode = _USUAL_MODE & ~_file_mask()
     try:
-        replace_file(path, content.encode(), mode=_USUAL_MODE & ~_file_mask())
+        replace_file(path, content.encode(), mode=mode)
     except OSError as error:
         raise _not_written(path, error) from error
 
 
 def _file_mask() -> int:
-    """What the user's mask takes away. It can be read only by setting another."""
+    """The user's mask for new files. It can be read only by setting another."""
     mask = os.umask(_COMMON_MASK)
     os.umask(mask)
     return mask

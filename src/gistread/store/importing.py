@@ -8,6 +8,7 @@ again at each start.
 import contextlib
 import sqlite3
 from datetime import date
+from pathlib import Path
 
 from gistread.errors import StorageError
 from gistread.marking import Mark
@@ -33,14 +34,9 @@ _VERSION = 1
 
 
 def has_old_data(paths: Paths) -> bool:
-    return any(
-        path.exists()
-        for path in (
-            paths.data / "library.jsonl",
-            paths.data / "books",
-            paths.data / "marks",
-        )
-    )
+    """Whether there are files of 0.2."""
+    names = ("library.jsonl", "books", "marks")
+    return any((paths.data / name).exists() for name in names)
 
 
 def import_old_data(connection: Connection, paths: Paths) -> str:
@@ -64,97 +60,99 @@ def import_unread(connection: Connection, paths: Paths) -> str:
 
 
 def _import(connection: Connection, paths: Paths, names: list[str]) -> str:
-    """Import files and folders within the data directory."""
-    problems = []
+    """Import files and folders within the data directory; returns a notice of problems."""
+    problems: list[str] = []
     waiting = names[::-1]
     while waiting:
         name = waiting.pop()
         file = paths.data / name
         try:
             if name in _FOLDERS:
-                waiting += [
-                    f"{name}/{each.name}" for each in list_files(file, "*.jsonl")
-                ]
+                files = list_files(file, "*.jsonl")
+                waiting += [f"{name}/{inner.name}" for inner in files]
                 continue
-            records = [
-                record
-                for record in read_records(file)[0]
-                if isinstance(record.get("kind"), str)
-            ]
-            if any(
-                record["kind"] in _HEADERS and record.get("version") != _VERSION
-                for record in records
-            ):
-                raise StorageError(
-                    f"{file} is not of gistread 0.2 and was not imported."
-                )
+            records = _checked_records(file)
         except StorageError as error:
             problems.append(error.message)
             connection.execute(
                 "INSERT OR IGNORE INTO unread (file) VALUES (?)", (name,)
             )
             continue
-        _FOLDERS.get(name.partition("/")[0], _import_shared)(
-            connection, file.stem, records
-        )
+        folder = name.partition("/")[0]
+        import_records = _FOLDERS.get(folder, _import_shared)
+        import_records(connection, file.stem, records)
     return " ".join(problems)
+
+
+def _checked_records(file: Path) -> list[Record]:
+    """The records of a file. Raises StorageError if it cannot be read, or is not of 0.2."""
+    every_record, _ = read_records(file)
+    records = [record for record in every_record if isinstance(record.get("kind"), str)]
+    headers = [record for record in records if record["kind"] in _HEADERS]
+    if any(header.get("version") != _VERSION for header in headers):
+        raise StorageError(f"{file} is not of gistread 0.2 and was not imported.")
+    return records
 
 
 # A record that is not what 0.2 wrote is left out, as 0.2 did.
 _malformed_skipped = contextlib.suppress(
-    *(AttributeError, KeyError, TypeError, ValueError, OverflowError),
-    *(sqlite3.InterfaceError, sqlite3.ProgrammingError, sqlite3.IntegrityError),
+    AttributeError,
+    KeyError,
+    TypeError,
+    ValueError,
+    OverflowError,
+    sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+    sqlite3.IntegrityError,
 )
 
 
 def _import_book(connection: Connection, sha256: str, records: list[Record]) -> None:
+    """Import a book's place, reading days, threads, questions and corrections of names."""
     known = "SELECT 1 FROM texts WHERE sha256 = ? AND (opened_at > 0 OR position > 0)"
     is_new = connection.execute(known, (sha256,)).fetchone() is None
+    # The last record of each counts.
     corrections: dict[float, Record] = {}
     questions: dict[tuple[float, str], Record] = {}
     for record in records:
         with _malformed_skipped:
             match record["kind"]:
                 case "question":
-                    questions[float(record["asked_at"]), str(record["question"])] = (
-                        record
-                    )
+                    key = (float(record["asked_at"]), str(record["question"]))
+                    questions[key] = record
                 case "name":
                     corrections[float(record["id"])] = record
                 case "thread":
                     keys = {"sha256": sha256, "thread": float(record["id"])}
                     put_row(connection, "threads", keys, {"name": str(record["name"])})
                 case "day":
-                    keys = {
-                        "sha256": sha256,
-                        "day": date.fromisoformat(record["id"]).isoformat(),
-                    }
-                    read = {
+                    day = date.fromisoformat(record["id"]).isoformat()
+                    amount = {
                         "words": float(record["words"]),
                         "seconds": float(record["seconds"]),
                     }
-                    put_row(connection, "days", keys, read)
+                    put_row(connection, "days", {"sha256": sha256, "day": day}, amount)
                 case _ if is_new:
                     put_row(connection, "texts", {"sha256": sha256}, _columns(record))
     for record in questions.values():
         with _malformed_skipped:
-            if (question := question_of(record)) is not None:
+            question = question_of(record)
+            if question is not None:
                 put_question(connection, sha256, question, answer_again=False)
     for record in corrections.values():
         with _malformed_skipped:
             correction = NameCorrection(
-                record["verb"],
-                tuple(record["forms"]),
-                record["other"],
-                float(record["id"]),
+                verb=record["verb"],
+                forms=tuple(record["forms"]),
+                other=record["other"],
+                made_at=float(record["id"]),
             )
-            put_correction(
-                connection, sha256, correction, undone=bool(record.get("undone"))
-            )
+            undone = bool(record.get("undone"))
+            put_correction(connection, sha256, correction, undone=undone)
 
 
 def _columns(record: Record) -> dict[str, object]:
-    """What a record says of the book; the last of a kind counts."""
+    """Columns of a book's text that a record sets; the last record of a kind counts."""
     match record["kind"]:
         case "opened":
             return {
@@ -175,51 +173,41 @@ def _columns(record: Record) -> dict[str, object]:
         case "bound":
             return {"bound": to_json({"whole": bool(record["whole"])})}
         case "reading":
-            return {
-                "along": to_json(
-                    {"model": str(record["model"]), "along": bool(record["along"])}
-                )
-            }
+            choice = {"model": str(record["model"]), "along": bool(record["along"])}
+            return {"along": to_json(choice)}
     raise ValueError(f"Unknown kind of record: {record['kind']}")
 
 
 def _import_marks(connection: Connection, sha256: str, records: list[Record]) -> None:
+    """Import the last version of each mark; of a removed one (`gone`), that it was removed."""
     latest: dict[str, Record] = {}
     for record in records:
         with _malformed_skipped:
             is_mark = record["kind"] == "gone" or decoded(Mark, record) is not None
-            if (
-                is_mark
-                and float(record["changed_at"])
-                >= latest.get(record["id"], record)["changed_at"]
-            ):
+            known = latest.get(record["id"], record)
+            is_later = float(record["changed_at"]) >= known["changed_at"]
+            if is_mark and is_later:
                 latest[str(record["id"])] = record
     for identifier, record in latest.items():
         if mark_row(connection, sha256, identifier) is None:
-            put_mark(
-                connection,
-                sha256,
-                identifier,
-                float(record["changed_at"]),
-                decoded(Mark, record),
-            )
+            changed_at = float(record["changed_at"])
+            put_mark(connection, sha256, identifier, changed_at, decoded(Mark, record))
 
 
 def _import_shared(connection: Connection, _: str, records: list[Record]) -> None:
     """Import the library and the reading speed."""
-    known = {row["digest"] for row in connection.execute("SELECT digest FROM files")}
+    rows = connection.execute("SELECT digest FROM files")
+    known_files = {row["digest"] for row in rows}
+    rows = connection.execute("SELECT DISTINCT language FROM reading_speed")
+    measured_languages = {row["language"] for row in rows}
     removed: dict[str, float] = {}  # 0 for a book that was restored
-    measured = {
-        row["language"]
-        for row in connection.execute("SELECT DISTINCT language FROM reading_speed")
-    }
     for record in records:
         with _malformed_skipped:
             match record["kind"]:
-                case "file" if record["digest"] not in known and (
-                    file := decoded(BookFile, record)
-                ):
-                    put_file(connection, file)
+                case "file" if record["digest"] not in known_files:
+                    file = decoded(BookFile, record)
+                    if file is not None:
+                        put_file(connection, file)
                 case "folder":
                     decode_path(record["path"])
                     connection.execute(
@@ -227,21 +215,22 @@ def _import_shared(connection: Connection, _: str, records: list[Record]) -> Non
                         (record["path"],),
                     )
                 case "removed":
-                    removed |= dict.fromkeys(
-                        map(str, record["ids"]), float(record["at"])
+                    removed_at = float(record["at"])
+                    for book in record["ids"]:
+                        removed[str(book)] = removed_at
+                case "pace" if record["language"] not in measured_languages:
+                    sample = (
+                        str(record["language"]),
+                        float(record["words"]),
+                        float(record["seconds"]),
                     )
-                case "pace" if record["language"] not in measured:
                     connection.execute(
                         "INSERT INTO reading_speed (language, words, seconds) VALUES (?, ?, ?)",
-                        (
-                            str(record["language"]),
-                            float(record["words"]),
-                            float(record["seconds"]),
-                        ),
+                        sample,
                     )
-    rows = [(book, at) for book, at in removed.items() if at]
+    still_removed = [(book, at) for book, at in removed.items() if at]
     connection.executemany(
-        "INSERT OR IGNORE INTO removed (book, removed_at) VALUES (?, ?)", rows
+        "INSERT OR IGNORE INTO removed (book, removed_at) VALUES (?, ?)", still_removed
     )
 
 

@@ -35,6 +35,7 @@ def encode_line(record: Record) -> bytes:
 
 
 def decode_line(line: bytes) -> Record | None:
+    """The record of a line; None if the line is damaged or incomplete."""
     checksum, space, body = line.partition(b" ")
     is_whole = space and body.endswith(b"\n") and len(checksum) == _CHECKSUM_DIGITS
     body = body.removesuffix(b"\n")
@@ -65,11 +66,10 @@ def read_records(path: Path) -> tuple[list[Record], int]:
             else:
                 whole = False
                 # The damage may be in the line feed before another record.
-                inner = (
-                    decode_line(line[start.start() :])
-                    for start in _LINE_START.finditer(line, 1)
-                )
-                records += filter(None, inner)
+                for start in _LINE_START.finditer(line, 1):
+                    inner = decode_line(line[start.start() :])
+                    if inner:
+                        records.append(inner)
     return records, length
 
 
@@ -143,7 +143,7 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
             new.unlink(missing_ok=True)
             file = FileIO(new, "ab", opener=private_opener)
             try:
-                # before it has the name, so that nobody writes in between
+                # Lock before renaming, so that no other process writes in between.
                 try_lock(file)
                 write_all(file, data)
                 os.fsync(file.fileno())
@@ -225,9 +225,10 @@ def append_whole(file: FileIO, data: bytes, length: int) -> None:
 
 def write_all(file: FileIO, data: bytes) -> None:
     """Write all of `data`; a single unbuffered write may be partial."""
-    left = memoryview(data)
-    while left:
-        left = left[file.write(left) :]
+    unwritten = memoryview(data)
+    while unwritten:
+        written = file.write(unwritten)
+        unwritten = unwritten[written:]
 
 
 @contextlib.contextmanager

@@ -63,14 +63,19 @@ class ReadingPlace:
 
 
 def merged_ranges(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Sort ranges and join overlapping ones."""
-    whole: list[tuple[int, int]] = []
+    """Sort ranges and join overlapping ones.
+
+    >>> merged_ranges([(5, 9), (0, 4), (3, 5)])
+    ((0, 9),)
+    """
+    merged: list[tuple[int, int]] = []
     for start, end in sorted(ranges):
-        if whole and start <= whole[-1][1]:
-            whole[-1] = whole[-1][0], max(end, whole[-1][1])
+        last_start, last_end = merged[-1] if merged else (0, -1)
+        if start <= last_end:
+            merged[-1] = (last_start, max(end, last_end))
         elif start < end:
-            whole.append((start, end))
-    return tuple(whole)
+            merged.append((start, end))
+    return tuple(merged)
 
 
 def merge_places(
@@ -78,21 +83,24 @@ def merge_places(
 ) -> ReadingPlace:
     """Merge a change of `base` with the place stored meanwhile, by another gistread.
 
-    What either has read stays read. The place is the one that moved; if both did, `mine`.
+    All parts read stay read. The place is the one that moved; if both did, `mine`.
     """
     read = [*known.read, *mine.read]
-    if known.offset == base.offset:
-        return replace(mine, read=merged_ranges(read))
-    if mine.offset == base.offset:
-        return replace(known, read=merged_ranges(read))
-    return replace(mine, read=merged_ranges([*read, (known.offset, known.end)]))
+    place = mine
+    if known.offset != base.offset:
+        if mine.offset == base.offset:
+            place = known
+        else:
+            # The screen at the place that is given up
+            read.append((known.offset, known.end))
+    return replace(place, read=merged_ranges(read))
 
 
 @dataclass(frozen=True, slots=True)
 class BoundChoice:
     """Where the user lets answers stop.
 
-    At an offset, nowhere (`whole`), or by default where they have read to.
+    At an offset, nowhere (`whole`), or by default at the furthest place that was read.
     """
 
     whole: bool = False
@@ -120,7 +128,7 @@ class ReadAlongChoice:
 
 @dataclass(frozen=True, slots=True)
 class ReadingDay:
-    """What was read of a book on one day, by the calendar of this machine."""
+    """How much of a book was read on one day, by the calendar of this machine."""
 
     day: str  # ISO 8601, such as 2026-11-22
     words: float
@@ -129,13 +137,13 @@ class ReadingDay:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A place in the book that tells the answer."""
+    """A place in the book that supports the answer."""
 
     page: int
     start: int
     end: int
     quote: str  # `book.text[start:end]`; empty if another version of the text lacks it
-    # Another answer that an unreliable model reads here, where it is not the one given
+    # The answer that an unreliable model reads here, if it differs from the one given
     tells: str = ""
 
 
@@ -168,23 +176,26 @@ class MarkedText:
 
 def with_messages(answer: str, marks: Sequence[AnswerMark]) -> MarkedText:
     """The answer with a message after each mark; neighbours with the same message get it once."""
-    text, last = "", 0
+    text = ""
+    copied = 0  # Characters of the answer
     words: list[tuple[int, int]] = []
     messages: list[tuple[int, int]] = []
     for mark, following in zip_longest(marks, marks[1:]):
-        text += answer[last : mark.start]
+        text += answer[copied : mark.start]
         words.append((len(text), len(text) + mark.end - mark.start))
         text += answer[mark.start : mark.end]
-        last = mark.end
-        if (
-            not following
-            or following.message != mark.message
-            or answer[last : following.start].strip()
-        ):
+        copied = mark.end
+        if not following or not _shares_message(mark, following, answer):
             message = f"[{mark.message}]"
             text += f" {message}"
             messages.append((len(text) - len(message), len(text)))
-    return MarkedText(text + answer[last:], tuple(words), tuple(messages))
+    return MarkedText(text + answer[copied:], tuple(words), tuple(messages))
+
+
+def _shares_message(mark: AnswerMark, following: AnswerMark, answer: str) -> bool:
+    """Whether only white space is between two marks with the same message."""
+    between = answer[mark.end : following.start]
+    return mark.message == following.message and not between.strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +220,7 @@ class SteeringChoice:
     only: bool = False  # Whether only what the user named was shown
 
 
-# Begins an answer that quotes the nearest sentences, since none tells what was asked
+# Begins an answer that quotes the nearest sentences, since none contains the answer
 NO_PLAIN_SENTENCE = "No sentence says plainly"
 
 
@@ -234,16 +245,16 @@ class SavedQuestion:
     pinned: tuple[int, ...] = ()
     # (start, end) of the selected text it is about
     passage: tuple[int, int] | None = None
-    cost: str = ""  # What the answer took, in words
+    cost: str = ""  # Tokens and time of the answer, in words
     # Why the answer is cut off: `length` or `filter`; empty if it is whole
     cut: str = ""
-    # When the question was asked beside whose answer this one was written
+    # When the question was first asked, if this is another answer to it; 0 otherwise
     beside: float = 0.0
     left_out: tuple[int, ...] = ()  # Sections that the user refused for the answer
-    begun: str = ""  # What had come of an answer that was interrupted
-    # Behind the answer, in the order in which they are walked
+    begun: str = ""  # The text so far of an answer that was interrupted
+    # The parts of the book behind the answer, in the order in which the screen shows them
     steps: tuple[AnswerStep, ...] = ()
-    # None: an older answer, which cannot be written anew
+    # None for an older answer, which cannot be repeated
     steered: SteeringChoice | None = None
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import accumulate
 
 from gistread.errors import StorageError
 from gistread.store.database import Database
@@ -25,9 +24,9 @@ class Pace:
     @property
     def words_per_s(self) -> float | None:
         """None before anything has been measured."""
-        return (
-            self.words / self.seconds if self.seconds > 0 and self.words > 0 else None
-        )
+        if self.seconds <= 0 or self.words <= 0:
+            return None
+        return self.words / self.seconds
 
     @property
     def words_per_minute(self) -> float:
@@ -46,16 +45,15 @@ def estimate_speed(samples: list[Pace]) -> float:
     `DEFAULT_WPM` if there are too few.
     """
     credible = [sample for sample in samples[-_LAST:] if sample.is_credible]
-    by_speed = sorted(credible, key=lambda sample: sample.words_per_minute)
-    total = sum(sample.words for sample in by_speed)
-    if total < _ENOUGH_WORDS:
+    total_words = sum(sample.words for sample in credible)
+    if total_words < _ENOUGH_WORDS:
         return DEFAULT_WPM
-    passed = accumulate(sample.words for sample in by_speed)
-    return next(
-        sample.words_per_minute
-        for sample, words in zip(by_speed, passed, strict=True)
-        if 2 * words >= total
-    )
+    words = 0.0
+    for sample in sorted(credible, key=lambda sample: sample.words_per_minute):
+        words += sample.words
+        if words >= total_words / 2:
+            return sample.words_per_minute
+    return DEFAULT_WPM
 
 
 class ReadingSpeed(Database):
@@ -76,23 +74,20 @@ class ReadingSpeed(Database):
             return DEFAULT_WPM
 
     def add(self, language: str, samples: Iterable[Pace]) -> None:
-        """Add samples; older ones than the last few of the language are dropped.
+        """Add samples; all but the last few of the language are dropped.
 
         Raises StorageError.
         """
-        rows = [
-            (_primary(language), sample.words, sample.seconds) for sample in samples
-        ]
+        primary = _primary(language)
+        rows = [(primary, sample.words, sample.seconds) for sample in samples]
+        insert = "INSERT INTO reading_speed (language, words, seconds) VALUES (?, ?, ?)"
         last = (
             "SELECT id FROM reading_speed WHERE language = ? ORDER BY id DESC LIMIT ?"
         )
+        drop = f"DELETE FROM reading_speed WHERE language = ? AND id NOT IN ({last})"
         with self.writing() as connection:
-            connection.executemany(
-                "INSERT INTO reading_speed (language, words, seconds) VALUES (?, ?, ?)",
-                rows,
-            )
-            old = f"DELETE FROM reading_speed WHERE language = ? AND id NOT IN ({last})"
-            connection.execute(old, (_primary(language), _primary(language), _LAST))
+            connection.executemany(insert, rows)
+            connection.execute(drop, (primary, primary, _LAST))
 
 
 UNKNOWN_PACE = Pace()
@@ -111,32 +106,24 @@ class ModelPaces(Database):
 
         Raises StorageError.
         """
-        rows = self.rows(
-            "SELECT words, seconds FROM model_pace WHERE model = ? AND work = ?",
-            model,
-            work,
-        )
-        return next(
-            (
-                Pace(_LEARNED_WORDS, seconds * _LEARNED_WORDS / words)
-                for words, seconds in rows
-            ),
-            None,
-        )
+        query = "SELECT words, seconds FROM model_pace WHERE model = ? AND work = ?"
+        for words, seconds in self.rows(query, model, work):
+            return Pace(_LEARNED_WORDS, seconds * _LEARNED_WORDS / words)
+        return None
 
     def add(self, model: str, work: str, words: float, seconds: float) -> None:
-        """Add measured work; each addition weighs what came before by `_DECAY`.
+        """Add measured work; each addition reduces the earlier ones by `_DECAY`.
 
         Raises StorageError.
         """
+        query = (
+            "INSERT INTO model_pace (model, work, words, seconds) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (model, work) DO UPDATE SET"
+            f" words = {_DECAY} * words + excluded.words,"
+            f" seconds = {_DECAY} * seconds + excluded.seconds"
+        )
         with self.writing() as connection:
-            connection.execute(
-                "INSERT INTO model_pace (model, work, words, seconds) VALUES (?, ?, ?, ?) ON "
-                "CONFLICT (model, work)"
-                f" DO UPDATE SET words = {_DECAY} * words + excluded.words,"
-                f" seconds = {_DECAY} * seconds + excluded.seconds",
-                (model, work, words, seconds),
-            )
+            connection.execute(query, (model, work, words, seconds))
 
 
 def _primary(language: str) -> str:

@@ -39,7 +39,8 @@ def to_json(value: object) -> str:
 def from_json(text: str) -> dict[str, Any]:
     """An object; an empty one if the text is damaged."""
     with suppress(orjson.JSONDecodeError):
-        if isinstance(value := orjson.loads(text), dict):
+        value = orjson.loads(text)
+        if isinstance(value, dict):
             return value
     return {}
 
@@ -50,13 +51,14 @@ def encode_path(path: Path) -> str:
 
 
 def decode_path(text: str) -> Path:
+    """The path that `encode_path` made text of."""
     return Path(os.fsdecode(unquote_to_bytes(text)))
 
 
 def decoded(kind: type[T], facts: object) -> T | None:
-    """The value of a data class with these fields in JSON, others are ignored.
+    """An instance of a data class from decoded JSON; None if that is damaged.
 
-    None if they are damaged.
+    Unknown fields are ignored.
     """
     with suppress(TypeError, ValueError):
         value: T = _decoded(kind, facts)
@@ -69,17 +71,17 @@ def _decoded(kind: Any, value: Any) -> Any:
     if isinstance(kind, type) and is_dataclass(kind):
         return _decoded_dataclass(kind, value)
     origin = get_origin(kind)
-    inside = get_args(kind)
+    arguments = get_args(kind)
     if origin is tuple:
-        return _decoded_tuple(inside, value)
+        return _decoded_tuple(arguments, value)
     if origin is Literal:
-        if value not in inside:
+        if value not in arguments:
             raise ValueError(value)
         return value
     if origin is UnionType:  # `X | None`
         if value in (None, ""):
             return None
-        return _decoded(inside[0], value)
+        return _decoded(arguments[0], value)
     if kind is Path:
         return decode_path(value)
     return kind(value)
@@ -89,19 +91,20 @@ def _decoded_dataclass(kind: type, value: Any) -> Any:
     """`value`: the fields by name, or all of them in order."""
     hints = _hints(kind)
     facts = value if isinstance(value, dict) else dict(zip(hints, value, strict=True))
-    known = {
+    fields = {
         name: _decoded(hint, facts[name])
         for name, hint in hints.items()
         if name in facts
     }
-    return kind(**known)
+    return kind(**fields)
 
 
 def _decoded_tuple(kinds: tuple[Any, ...], values: Any) -> tuple[Any, ...]:
-    """`kinds`: of each value, or one and an ellipsis."""
+    """`kinds`: the type of each value, or `(X, ...)` for any number of one type."""
     if kinds[-1] is Ellipsis:
         return tuple(_decoded(kinds[0], value) for value in values)
-    return tuple(_decoded(*pair) for pair in zip(kinds, values, strict=True))
+    pairs = zip(kinds, values, strict=True)
+    return tuple(_decoded(kind, value) for kind, value in pairs)
 
 
 def put_row(
@@ -115,39 +118,44 @@ def put_row(
     """Write a row; returns the number of rows written, 0 or 1.
 
     `again`: whether the values replace those of a row with the same keys. A `sha256` among the
-    keys is that of a book's text, which gets a row to refer to.
+    keys refers to a row in `texts`, which is added if it is missing.
     """
     if "sha256" in keys:
         connection.execute(
             "INSERT OR IGNORE INTO texts (sha256) VALUES (?)", (keys["sha256"],)
         )
     columns = {**keys, **values}
+    names = ", ".join(columns)
+    placeholders = ", ".join("?" * len(columns))
     action = "NOTHING"
     if again and values:
         update = ", ".join(f"{name} = excluded.{name}" for name in values)
         action = f"UPDATE SET {update}"
-    placeholders = ", ".join("?" * len(columns))
-    written = connection.execute(
-        f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({placeholders})"
+    cursor = connection.execute(
+        f"INSERT INTO {table} ({names}) VALUES ({placeholders})"
         f" ON CONFLICT ({', '.join(keys)}) DO {action}",
         tuple(columns.values()),
     )
-    return written.rowcount
+    return cursor.rowcount
 
 
 def place_of(row: Mapping[str, Any]) -> ReadingPlace:
+    """The place in a row of `texts`; only its offset if the rest is damaged."""
     offset = row["position"]
-    usual = {"offset": offset, "read": [(0, offset)] if offset else []}
-    return decoded(ReadingPlace, usual | from_json(row["place"])) or ReadingPlace(
-        offset
-    )
+    # Without ranges, all text before the place counts as read.
+    facts = {"offset": offset, "read": [(0, offset)] if offset else []}
+    facts |= from_json(row["place"])
+    return decoded(ReadingPlace, facts) or ReadingPlace(offset)
 
 
 def book_of(row: Row) -> OpenedBook | None:
-    facts = dict(row) | {"chapter": from_json(row["place"]).get("chapter", "")}
+    """The book in a row of `texts`; None if the row is damaged."""
+    facts = dict(row)
+    facts["chapter"] = from_json(row["place"]).get("chapter", "")
+    facts["authors"] = []
     with suppress(orjson.JSONDecodeError):
-        return decoded(OpenedBook, facts | {"authors": orjson.loads(row["authors"])})
-    return decoded(OpenedBook, facts | {"authors": []})
+        facts["authors"] = orjson.loads(row["authors"])
+    return decoded(OpenedBook, facts)
 
 
 def put_question(
@@ -161,11 +169,9 @@ def put_question(
 
     `answer_again`: whether the answer replaces that of the same question, asked at the same time.
     """
-    details = {
-        name: value
-        for name, value in asdict(question).items()
-        if name not in ("question", "answer", "asked_at")
-    }
+    details = asdict(question)
+    for column in ("question", "answer", "asked_at"):
+        del details[column]
     keys = {
         "sha256": sha256,
         "asked_at": question.asked_at,
@@ -183,11 +189,11 @@ def question_of(facts: Mapping[str, Any]) -> SavedQuestion | None:
     """The question with these fields. The unsupported statements of 0.2 become marks."""
     doubt = {"kind": "statement", "message": "not supported by the text"}
     with suppress(TypeError, ValueError):
-        old = [
+        old_marks = [
             {"start": start, "end": end, **doubt}
             for start, end in facts.get("unsupported", ())
         ]
-        return decoded(SavedQuestion, {"marks": old, **facts})
+        return decoded(SavedQuestion, {"marks": old_marks, **facts})
     return None
 
 
@@ -200,43 +206,46 @@ def put_correction(
 ) -> None:
     """Write a correction, unless it is known."""
     keys = {"sha256": sha256, "made_at": correction.made_at or time.time()}
-    facts = to_json(
-        {"verb": correction.verb, "forms": correction.forms, "other": correction.other}
-    )
-    put_row(
-        connection, "names", keys, {"correction": facts, "undone": undone}, again=False
-    )
+    facts = {
+        "verb": correction.verb,
+        "forms": correction.forms,
+        "other": correction.other,
+    }
+    values = {"correction": to_json(facts), "undone": undone}
+    put_row(connection, "names", keys, values, again=False)
 
 
 def put_file(connection: Connection, file: BookFile) -> None:
-    """Write a file; what is known of its text stays if the file was not opened again."""
+    """Write a file; the known facts of its text stay if the file was not opened again."""
     file = replace(file, at=file.at or time.time())
-    before = connection.execute(
-        "SELECT * FROM files WHERE digest = ?", (file.digest,)
-    ).fetchone()
-    known = decoded(BookFile, from_json(before["details"])) if before else None
+    query = "SELECT details FROM files WHERE digest = ?"
+    row = connection.execute(query, (file.digest,)).fetchone()
+    known = decoded(BookFile, from_json(row["details"])) if row else None
     if known is not None and known.sha256:
-        if file.sha256:
-            file = replace(file, language=file.language or known.language)
-        else:
-            file = replace(
-                known,
-                path=file.path,
-                size=file.size,
-                modified_ns=file.modified_ns,
-                at=file.at,
-            )
+        file = _with_known_text(file, known)
     path = encode_path(file.path)
-    details = to_json(
-        asdict(file) | {"path": path, "volumes": list(map(astuple, file.volumes))}
-    )
+    volumes = [astuple(volume) for volume in file.volumes]
+    details = {**asdict(file), "path": path, "volumes": volumes}
     values = {
         "sha256": file.sha256,
         "recorded_at": file.at,
         "path": path,
-        "details": details,
+        "details": to_json(details),
     }
     put_row(connection, "files", {"digest": file.digest}, values)
+
+
+def _with_known_text(file: BookFile, known: BookFile) -> BookFile:
+    """A file with the facts of its text that are known, unless it was opened again."""
+    if file.sha256:
+        return replace(file, language=file.language or known.language)
+    return replace(
+        known,
+        path=file.path,
+        size=file.size,
+        modified_ns=file.modified_ns,
+        at=file.at,
+    )
 
 
 def put_mark(
@@ -255,7 +264,7 @@ def put_mark(
 
 
 def mark_row(connection: Connection, sha256: str, identifier: str) -> Row | None:
-    """The row of a mark that there is or was."""
+    """The row of a mark, also of a removed one; None if there is none."""
     query = "SELECT * FROM marks WHERE sha256 = ? AND mark = ?"
     row: Row | None = connection.execute(query, (sha256, identifier)).fetchone()
     return row

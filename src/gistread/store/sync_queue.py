@@ -16,23 +16,20 @@ class WaitingPlace:
 
 
 class SyncQueue(Database):
-    """By account and document. Its methods raise StorageError."""
+    """The places by account and document. Its methods raise StorageError."""
 
     def put(self, account: str, place: WaitingPlace) -> None:
         """Replace the place of this document."""
         keys = {"account": account, "document": place.document}
-        self.put_row(
-            "sync_queue", keys, {"place": to_json(place), "queued_at": place.at}
-        )
+        values = {"place": to_json(place), "queued_at": place.at}
+        self.put_row("sync_queue", keys, values)
 
     def waiting(self, account: str) -> list[WaitingPlace]:
         """Oldest first."""
         query = "SELECT place FROM sync_queue WHERE account = ? ORDER BY queued_at"
-        places = (
-            decoded(WaitingPlace, from_json(row["place"]))
-            for row in self.rows(query, account)
-        )
-        return list(filter(None, places))
+        rows = self.rows(query, account)
+        places = [decoded(WaitingPlace, from_json(row["place"])) for row in rows]
+        return [place for place in places if place is not None]
 
     def remove(self, account: str, place: WaitingPlace) -> None:
         """Remove this place, unless a later one of the document has replaced it."""

@@ -58,7 +58,7 @@ Stamp = tuple[int, float]
 
 
 class UserData(Database):
-    """By the SHA-256 of a book's text. Its methods raise StorageError."""
+    """Data of each book, by the SHA-256 of its text. The methods raise StorageError."""
 
     def __init__(self, paths: Paths) -> None:
         super().__init__(paths)
@@ -127,7 +127,8 @@ class UserData(Database):
 
     def position_quote(self, sha256: str) -> TextQuote | None:
         """The quote at the last position; None if unknown."""
-        return decoded(TextQuote, from_json(self._text(sha256)["place"]).get("words"))
+        place = from_json(self._text(sha256)["place"])
+        return decoded(TextQuote, place.get("words"))
 
     def bound_choice(self, sha256: str) -> BoundChoice | None:
         """Where answers about a book stop; None if never chosen."""
@@ -144,9 +145,11 @@ class UserData(Database):
         self._set(sha256, bound=to_json(choice))
 
     def asking_choice(self, sha256: str) -> AskingChoice:
-        """How this book is asked; fields without a choice follow the settings."""
+        """How questions about this book are answered; empty fields follow the settings."""
         rows = self.rows("SELECT choice FROM asking WHERE sha256 = ?", sha256)
-        choice = decoded(AskingChoice, from_json(rows[0]["choice"])) if rows else None
+        if not rows:
+            return AskingChoice()
+        choice = decoded(AskingChoice, from_json(rows[0]["choice"]))
         return choice or AskingChoice()
 
     def choose_asking(self, sha256: str, choice: AskingChoice) -> None:
@@ -163,23 +166,22 @@ class UserData(Database):
         """The days on which each book was read, in order, by the SHA-256 of its text."""
         days: dict[str, list[ReadingDay]] = {}
         for row in self.rows("SELECT * FROM days ORDER BY day"):
-            days.setdefault(row["sha256"], []).append(
-                ReadingDay(row["day"], row["words"], row["seconds"])
-            )
+            day = ReadingDay(row["day"], row["words"], row["seconds"])
+            days.setdefault(row["sha256"], []).append(day)
         return days
 
     def add_reading(self, sha256: str, words: float, seconds: float) -> None:
         """Add to today's reading."""
-        today = {"sha256": sha256, "day": date.today().isoformat()}
+        today = date.today().isoformat()
+        keys = {"sha256": sha256, "day": today}
+        nothing = {"words": 0.0, "seconds": 0.0}
+        add = (
+            "UPDATE days SET words = words + ?, seconds = seconds + ?"
+            " WHERE sha256 = ? AND day = ?"
+        )
         with self.writing() as connection:
-            put_row(
-                connection, "days", today, {"words": 0.0, "seconds": 0.0}, again=False
-            )
-            more = (
-                "UPDATE days SET words = words + ?, seconds = seconds + ? WHERE sha256 = ? AND "
-                "day = ?"
-            )
-            connection.execute(more, (words, seconds, *today.values()))
+            put_row(connection, "days", keys, nothing, again=False)
+            connection.execute(add, (words, seconds, sha256, today))
 
     def opened_at(self, sha256: str) -> float:
         """When the book was opened last, in seconds since the epoch; 0 if never."""
@@ -187,12 +189,9 @@ class UserData(Database):
 
     def add_question(self, sha256: str, question: SavedQuestion) -> None:
         """Record a question, or its answer: the time and words of a question identify it."""
+        question = replace(question, asked_at=question.asked_at or time.time())
         with self.writing() as connection:
-            put_question(
-                connection,
-                sha256,
-                replace(question, asked_at=question.asked_at or time.time()),
-            )
+            put_question(connection, sha256, question)
 
     def add_questions(self, sha256: str, questions: Iterable[SavedQuestion]) -> int:
         """Record the questions that are not stored yet; returns their number."""
@@ -205,64 +204,62 @@ class UserData(Database):
     def questions(self, sha256: str) -> list[SavedQuestion]:
         """In the order of asking."""
         query = (
-            "SELECT details, question, answer, asked_at FROM questions WHERE "
-            "sha256 = ? ORDER BY id"
+            "SELECT details, question, answer, asked_at FROM questions"
+            " WHERE sha256 = ? ORDER BY id"
         )
-        rows = self.rows(query, sha256)
-        questions = (
-            question_of({**from_json(row["details"]), **dict(row)}) for row in rows
-        )
-        return list(filter(None, questions))
+        questions: list[SavedQuestion] = []
+        for row in self.rows(query, sha256):
+            facts = from_json(row["details"]) | dict(row)
+            question = question_of(facts)
+            if question is not None:
+                questions.append(question)
+        return questions
 
     def last_asked(self) -> str:
-        """The SHA-256 of the text that was asked last; empty if none was."""
+        """The SHA-256 of the text of the last question; empty if there is none."""
         query = "SELECT sha256 FROM questions ORDER BY asked_at DESC LIMIT 1"
-        return next((str(row["sha256"]) for row in self.rows(query)), "")
+        rows = self.rows(query)
+        return str(rows[0]["sha256"]) if rows else ""
 
     def threads(self, sha256: str) -> list[SavedThread]:
         """The questions by thread; the thread continued last comes last."""
         threads: dict[float, list[SavedQuestion]] = {}
         for question in self.questions(sha256):
             key = question.thread or question.asked_at
-            threads[key] = [*threads.pop(key, []), question]
-        named = self.rows("SELECT thread, name FROM threads WHERE sha256 = ?", sha256)
-        names = {row["thread"]: row["name"] for row in named}
-        return [
-            SavedThread(
-                key,
-                tuple(questions),
-                names.get(key) or " ".join(questions[0].question.split()),
-            )
-            for key, questions in threads.items()
-        ]
+            earlier = threads.pop(key, [])
+            threads[key] = [*earlier, question]
+        rows = self.rows("SELECT thread, name FROM threads WHERE sha256 = ?", sha256)
+        names = {row["thread"]: row["name"] for row in rows}
+        saved: list[SavedThread] = []
+        for key, questions in threads.items():
+            first_question = " ".join(questions[0].question.split())
+            name = names.get(key) or first_question
+            saved.append(SavedThread(key, tuple(questions), name))
+        return saved
 
     def rename_thread(self, sha256: str, thread: float, name: str) -> None:
-        """Name a thread; an empty name restores its first question."""
-        self.put_row(
-            "threads",
-            {"sha256": sha256, "thread": thread},
-            {"name": " ".join(name.split())},
-        )
+        """Name a thread; with an empty name it is shown by its first question."""
+        keys = {"sha256": sha256, "thread": thread}
+        self.put_row("threads", keys, {"name": " ".join(name.split())})
 
     def delete_thread(self, sha256: str, thread: float) -> None:
         with self.writing() as connection:
             connection.execute("PRAGMA secure_delete = ON")
             for table in ("questions", "threads"):
-                connection.execute(
-                    f"DELETE FROM {table} WHERE sha256 = ? AND thread = ?",
-                    (sha256, thread),
-                )
+                delete = f"DELETE FROM {table} WHERE sha256 = ? AND thread = ?"
+                connection.execute(delete, (sha256, thread))
 
     def name_corrections(self, sha256: str) -> tuple[NameCorrection, ...]:
         """The corrections in the order made, without undone ones."""
-        rows = self.rows(
-            "SELECT * FROM names WHERE sha256 = ? AND NOT undone ORDER BY id", sha256
-        )
-        facts = (
-            from_json(row["correction"]) | {"made_at": row["made_at"]} for row in rows
-        )
-        # Without others that 0.2 had
-        return tuple(filter(None, (decoded(NameCorrection, fact) for fact in facts)))
+        query = "SELECT * FROM names WHERE sha256 = ? AND NOT undone ORDER BY id"
+        corrections: list[NameCorrection] = []
+        for row in self.rows(query, sha256):
+            facts = from_json(row["correction"]) | {"made_at": row["made_at"]}
+            correction = decoded(NameCorrection, facts)
+            # 0.2 had other verbs, which are left out.
+            if correction is not None:
+                corrections.append(correction)
+        return tuple(corrections)
 
     def correct_names(self, sha256: str, *corrections: NameCorrection) -> None:
         """Record corrections; skips those recorded before, even if undone."""
@@ -271,15 +268,14 @@ class UserData(Database):
                 put_correction(connection, sha256, correction)
 
     def undo_name_correction(self, sha256: str) -> NameCorrection | None:
-        """Take the last correction back and return it; None if there is none."""
-        last = next(iter(self.name_corrections(sha256)[::-1]), None)
-        if last is not None:
-            with self.writing() as connection:
-                values = (sha256, last.made_at)
-                connection.execute(
-                    "UPDATE names SET undone = 1 WHERE sha256 = ? AND made_at = ?",
-                    values,
-                )
+        """Undo the last correction and return it; None if there is none."""
+        corrections = self.name_corrections(sha256)
+        if not corrections:
+            return None
+        last = corrections[-1]
+        undo = "UPDATE names SET undone = 1 WHERE sha256 = ? AND made_at = ?"
+        with self.writing() as connection:
+            connection.execute(undo, (sha256, last.made_at))
         return last
 
     def positions(self) -> dict[str, int]:
@@ -299,10 +295,9 @@ class UserData(Database):
 
     def all_texts(self) -> list[OpenedBook]:
         """As `recent`, with every text of each file; `problem` says why there are none."""
+        query = "SELECT * FROM texts WHERE opened_at > 0 ORDER BY opened_at DESC"
         try:
-            rows = self.rows(
-                "SELECT * FROM texts WHERE opened_at > 0 ORDER BY opened_at DESC"
-            )
+            rows = self.rows(query)
         except StorageError as error:
             self.problem = str(error)
             return []
@@ -311,11 +306,11 @@ class UserData(Database):
 
     def _text(self, sha256: str) -> Mapping[str, Any]:
         """The row of a book's text; that of a new one if there is none."""
-        return next(
-            iter(self.rows("SELECT * FROM texts WHERE sha256 = ?", sha256)), _NEW_TEXT
-        )
+        rows = self.rows("SELECT * FROM texts WHERE sha256 = ?", sha256)
+        return rows[0] if rows else _NEW_TEXT
 
     def _set(self, sha256: str, **columns: object) -> None:
+        """Write these columns of the row of a book's text."""
         self.put_row("texts", {"sha256": sha256}, columns)
 
 
@@ -346,30 +341,29 @@ def _merged_row(
 
 
 def _bound_of(row: Mapping[str, Any]) -> BoundChoice | None:
-    chosen = from_json(row["bound"])
-    if not chosen:
+    """The choice in a row of `texts`; None if there is none."""
+    facts = from_json(row["bound"])
+    if not facts:
         return None
-    return decoded(BoundChoice, chosen)
+    return decoded(BoundChoice, facts)
 
 
 class MarkStore(Database):
-    """By the SHA-256 of a book's text.
+    """The marks of each book, by the SHA-256 of its text.
 
     Changes of two processes are merged. Its methods raise StorageError.
     """
 
     def marks(self, sha256: str) -> list[Mark]:
         """Marks of a book, by position."""
-        rows = self.rows(
-            "SELECT * FROM marks WHERE sha256 = ? AND details IS NOT NULL", sha256
-        )
-        return sorted_marks(list(filter(None, map(mark_of, rows))))
+        query = "SELECT * FROM marks WHERE sha256 = ? AND details IS NOT NULL"
+        marks = [mark_of(row) for row in self.rows(query, sha256)]
+        return sorted_marks([mark for mark in marks if mark is not None])
 
     def stamp(self, sha256: str) -> Stamp:
         """A value that changes with the marks of a book."""
-        ((count, total),) = self.rows(
-            "SELECT count(*), total(changed_at) FROM marks WHERE sha256 = ?", sha256
-        )
+        query = "SELECT count(*), total(changed_at) FROM marks WHERE sha256 = ?"
+        [(count, total)] = self.rows(query, sha256)
         return count, total
 
     def put(self, sha256: str, mark: Mark, base: Mark | None = None) -> Mark:
@@ -397,13 +391,8 @@ class MarkStore(Database):
         """Remove a mark and return its last version; `put` restores it."""
         with self.writing() as connection:
             last = mark_of(mark_row(connection, sha256, mark.id)) or mark
-            put_mark(
-                connection,
-                sha256,
-                mark.id,
-                max(time.time(), last.changed_at + _MOMENT_S),
-                None,
-            )
+            removed_at = max(time.time(), last.changed_at + _MOMENT_S)
+            put_mark(connection, sha256, mark.id, removed_at, None)
         return last
 
 

@@ -43,7 +43,7 @@ class Progress:
     done_bytes: int
     total_bytes: int
     bytes_per_s: float | None = None
-    notice: str = ""  # Problem, for the person
+    notice: str = ""  # Problem, for the user
 
 
 Report = Callable[[Progress], None]
@@ -73,10 +73,8 @@ async def download(
     sha256 = await part.sha256()
     if sha256 != file.sha256:
         part.restart()
-        problem = (
-            f"{file.name} has the wrong SHA-256: {sha256[:16]}… in place of "
-            f"{file.sha256[:16]}…."
-        )
+        digests = f"{sha256[:16]}… in place of {file.sha256[:16]}…"
+        problem = f"{file.name} has the wrong SHA-256: {digests}."
         raise FetchError(problem, "Nothing was kept; try again.")
 
 
@@ -125,48 +123,61 @@ class _Download:
         return self.part.length == self.file.size_bytes
 
     async def _attempt(self, client: "httpx2.AsyncClient") -> None:
+        """Request the missing rest of the file and append what arrives of it."""
         part = self.part
         if part.length > self.file.size_bytes:
             part.restart()
         headers = {"Range": f"bytes={part.length}-"} if part.length else {}
-        async with open_response(
-            client, self.network, self.file.url, headers
-        ) as response:
+        opened = open_response(client, self.network, self.file.url, headers)
+        async with opened as response:
             if response.status_code == HTTPStatus.OK:
-                part.restart()  # It cannot resume.
+                part.restart()  # The server sends the whole file.
             elif not _continues_at(part.length, response):
                 raise self._refusal(response)
-            if response.headers.get("Content-Encoding", "identity") != "identity":
-                raise FetchError(
-                    f"{response.url.host} sends {self.file.name} compressed.",
-                    "Try again later.",
-                )
-            left = self.file.size_bytes - part.length
-            if int(response.headers.get("Content-Length", left)) != left:
-                raise RetryError(
-                    f"{response.url.host} sends another file than {self.file.name}"
-                )
-            check_room(part.path.parent, left, self.file.name)
-            began_s, before = time.monotonic(), part.length
-            async for data in response.aiter_raw():
-                # A server may send more.
-                part.write(data[: self.file.size_bytes - part.length])
-                self._report_received(part.length - before, time.monotonic() - began_s)
-                if part.length == self.file.size_bytes:
-                    return
+            missing_bytes = self.file.size_bytes - part.length
+            self._check_content(response, missing_bytes)
+            check_room(part.path.parent, missing_bytes, self.file.name)
+            await self._receive(response)
 
-    def _report_received(self, count: int, seconds: float) -> None:
+    def _check_content(self, response: "httpx2.Response", missing_bytes: int) -> None:
+        """Raises FetchError or RetryError unless the response is the missing part as it is."""
+        host = response.url.host
+        encoding = response.headers.get("Content-Encoding", "identity")
+        if encoding != "identity":
+            raise FetchError(
+                f"{host} sends {self.file.name} compressed.", "Try again later."
+            )
+        content_length = int(response.headers.get("Content-Length", missing_bytes))
+        if content_length != missing_bytes:
+            raise RetryError(f"{host} sends another file than {self.file.name}")
+
+    async def _receive(self, response: "httpx2.Response") -> None:
+        """Append data and report progress, until the file is complete or the data ends."""
+        began_s = time.monotonic()
+        length_before = self.part.length
+        async for data in response.aiter_raw():
+            # A server may send more than the missing part.
+            missing_bytes = self.file.size_bytes - self.part.length
+            self.part.write(data[:missing_bytes])
+            received_bytes = self.part.length - length_before
+            self._report_received(received_bytes, time.monotonic() - began_s)
+            if self.is_complete:
+                return
+
+    def _report_received(self, received_bytes: int, seconds: float) -> None:
         """Report progress with the rate of this attempt, ten times a second at most."""
         now = time.monotonic()
-        done = self.part.length
-        total = self.file.size_bytes
-        if now < self.reported_at + _REPORT_INTERVAL_S and done != total:
+        is_due = now >= self.reported_at + _REPORT_INTERVAL_S
+        if not is_due and not self.is_complete:
             return
         self.reported_at = now
-        bytes_per_s = count / seconds if seconds > _LEAST_MEASURED_S else None
+        bytes_per_s = received_bytes / seconds if seconds > _LEAST_MEASURED_S else None
+        done = self.part.length
+        total = self.file.size_bytes
         self.report(Progress(DownloadStep.FETCHING, done, total, bytes_per_s))
 
     def _refusal(self, response: "httpx2.Response") -> Exception:
+        """The error for a response that does not contain the file: RetryError or FetchError."""
         status = response.status_code
         if status in BUSY:
             return busy_error(response, self.part)
@@ -179,15 +190,11 @@ class _Download:
         )
 
     async def _wait(self, reason: str, wait_s: float) -> None:
+        """Wait, and count the seconds down in the reports."""
+        done = self.part.length
+        total = self.file.size_bytes
         until = time.monotonic() + wait_s
         while (left_s := until - time.monotonic()) > 0:
             notice = f"{reason}; again in {math.ceil(left_s)} s"
-            self.report(
-                Progress(
-                    DownloadStep.WAITING,
-                    self.part.length,
-                    self.file.size_bytes,
-                    notice=notice,
-                )
-            )
+            self.report(Progress(DownloadStep.WAITING, done, total, notice=notice))
             await asyncio.sleep(min(1.0, left_s))

@@ -21,15 +21,19 @@ from gistread.units import format_list
 if TYPE_CHECKING:
     import httpx2
 
+# `hf:`, `https://huggingface.co/`
 _ON_THE_HUB = re.compile(
     r"hf:(//)?|(https?://)?(www\.)?(hf\.co|huggingface\.co)/", re.IGNORECASE
 )
 _NAME = r"[A-Za-z0-9][\w.-]*"
-# A repository without `hf:`. A name that ends in .gguf is taken for a local file.
+# A repository without `hf:`, such as `owner/name@main:Q4_K_M`. A name that ends in .gguf is taken
+# for a local file.
 _BARE = re.compile(rf"{_NAME}/{_NAME}(?<!\.gguf)(@[^:]*)?(:.*)?", re.IGNORECASE)
 _PAGES = ("resolve", "blob", "raw", "tree")
 _REPOSITORY = re.compile(f"{_NAME}/{_NAME}")
 _REVISION = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")
+# Characters that file names on some systems may not have
+_NOT_IN_NAMES = re.compile(r'[\x00-\x1f\\:*?"<>|]')
 _FORMS = (
     "Use a catalogue name, hf:owner/repository:file.gguf or hf:owner/repository:Q4_K_M."
 )
@@ -52,21 +56,14 @@ def is_on_the_hub(spec: str) -> bool:
 def read_address(spec: str, endpoint: str) -> HubAddress:
     """Parse an address, also a page of the hub (`endpoint`). Raises UsageError."""
     spec = spec.strip()
-    named = _ON_THE_HUB.match(spec)
-    words = spec[named.end() :] if named else spec.removeprefix(f"{endpoint}/")
-    if "://" in words:
+    prefix = _ON_THE_HUB.match(spec)
+    path = spec[prefix.end() :] if prefix else spec.removeprefix(f"{endpoint}/")
+    if "://" in path:
         hint = "Download it with a browser, then: gistread models use FILE"
         raise UsageError("Models are fetched from Hugging Face only.", hint)
-    words = unquote(words) if "://" in spec else words
-    where, _, file = words.partition("?")[0].partition(":")
-    repository, at, revision = where.strip(" /").partition("@")
-    match repository.split("/"):
-        case [owner, name, page, shown, *path] if page in _PAGES:
-            repository = f"{owner}/{name}"
-            revision = shown
-            file = "/".join(path) or file
-            at = "@"
-    address = HubAddress(repository, file, revision if at else "main")
+    if "://" in spec:
+        path = unquote(path)
+    address = _split(path)
     if not _REPOSITORY.fullmatch(address.repository):
         raise UsageError(f"{address.repository!r} is not a repository name.", _FORMS)
     if not _REVISION.fullmatch(address.revision) or ".." in address.file.split("/"):
@@ -76,14 +73,23 @@ def read_address(spec: str, endpoint: str) -> HubAddress:
     return address
 
 
+def _split(path: str) -> HubAddress:
+    """The parts of `owner/name@revision:file`, or of a page: `owner/name/blob/main/model.gguf`."""
+    before_query = path.partition("?")[0]
+    where, _, file = before_query.partition(":")
+    repository, at, revision = where.strip(" /").partition("@")
+    match repository.split("/"):
+        case [owner, name, page, page_revision, *file_parts] if page in _PAGES:
+            page_file = "/".join(file_parts)
+            return HubAddress(f"{owner}/{name}", page_file or file, page_revision)
+    return HubAddress(repository, file, revision if at else "main")
+
+
 def local_name(path: str) -> str:
     """The local name for a file. Raises UsageError unless it is a valid .gguf name."""
     name = path.rpartition("/")[2]
-    if (
-        not name.lower().endswith(SUFFIX)
-        or name.startswith(".")
-        or re.search(r'[\x00-\x1f\\:*?"<>|]', name)
-    ):
+    is_model = name.lower().endswith(SUFFIX) and not name.startswith(".")
+    if not is_model or _NOT_IN_NAMES.search(name):
         raise UsageError(f"{name or 'This'} is not the name of a .gguf file.", _FORMS)
     return name
 
@@ -92,11 +98,12 @@ def file_url(endpoint: str, repository: str, revision: str, file: str) -> str:
     return f"{endpoint}/{repository}/resolve/{quote(revision, safe='')}/{quote(file)}"
 
 
-# Of a model in several files
+# Of a model in several files: `-00001-of-00003.gguf`
 _PART = re.compile(r"-\d{5}-of-\d{5}\.gguf$", re.IGNORECASE)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 # Of an answer; a repository with thousands of files takes 2 MB
 _MOST_BYTES = 20_000_000
+_MOST_LICENCE_CHARACTERS = 80
 _MOST_LISTED = 12  # Models in a hint
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -108,15 +115,14 @@ async def read_repository(
 
     Raises FetchError, httpx2.TransportError.
     """
+    repository = address.repository
     revision = quote(address.revision, safe="")
-    url = f"{network.endpoint}/api/models/{address.repository}/revision/{revision}?blobs=true"
-    async with open_response(
-        client, network, url, {"Accept": "application/json"}
-    ) as response:
+    api = f"{network.endpoint}/api/models/{repository}"
+    url = f"{api}/revision/{revision}?blobs=true"
+    opened = open_response(client, network, url, {"Accept": "application/json"})
+    async with opened as response:
         if response.status_code != HTTPStatus.OK:
-            raise refusal_error(
-                response, network, address.repository, address.repository
-            )
+            raise refusal_error(response, network, repository, repository)
         body = await _limited_body(response, address)
     try:
         document = orjson.loads(body)
@@ -133,8 +139,8 @@ async def read_repository(
         ) from None
     files: dict[str, RemoteFile] = {}
     for path, sibling in sorted(listed.items()):
-        url = file_url(network.endpoint, address.repository, revision, path)
-        file = _model_file(path, sibling.get("lfs"), url, address.repository)
+        url = file_url(network.endpoint, repository, revision, path)
+        file = _model_file(path, sibling.get("lfs"), url, repository)
         if file is not None:
             files[path] = file
     return files, _licence(document)
@@ -153,7 +159,7 @@ async def _limited_body(response: "httpx2.Response", address: HubAddress) -> byt
 
 
 def _model_file(path: str, stored: Any, url: str, repository: str) -> RemoteFile | None:
-    """A model in one file of a repository; None for others. `stored`: what the hub says of it."""
+    """A complete model in one file; None for other files. `stored`: its size and checksum."""
     try:
         name = local_name(path)
     except UsageError:
@@ -175,23 +181,15 @@ def select_model(models: dict[str, RemoteFile], address: HubAddress) -> RemoteFi
     Raises FetchError.
     """
     repository = address.repository
-    name = plain_name(address.file).casefold()
-    # With or without its folder; a quantization as a whole word: `Q4_K` is not `Q4_K_M`.
-    exact = [
-        file
-        for path, file in models.items()
-        if f"/{plain_name(path)}".casefold().endswith(f"/{name}")
-    ]
-    word = re.compile(
-        rf"(?<![A-Za-z0-9_]){re.escape(address.file)}(?![A-Za-z0-9_])", re.IGNORECASE
-    )
-    named = [file for file in models.values() if word.search(plain_name(file.name))]
-    candidates = list(models.values())
+    files = list(models.values())
+    candidates = files
     if address.file:
-        candidates = exact or named
+        candidates = _with_path(models, address.file)
+        if not candidates:
+            candidates = _with_word(files, address.file)
     if len(candidates) == 1:
         return candidates[0]
-    names = [file.name for file in candidates or models.values()]
+    names = [file.name for file in candidates or files]
     listed = format_list(names, _MOST_LISTED)
     if not models:
         raise FetchError(
@@ -208,12 +206,31 @@ def select_model(models: dict[str, RemoteFile], address: HubAddress) -> RemoteFi
     )
 
 
+def _with_path(models: dict[str, RemoteFile], named: str) -> list[RemoteFile]:
+    """The models with this path or file name, with or without the suffix."""
+    end = f"/{plain_name(named).casefold()}"
+    return [
+        file
+        for path, file in models.items()
+        if f"/{plain_name(path)}".casefold().endswith(end)
+    ]
+
+
+def _with_word(files: list[RemoteFile], named: str) -> list[RemoteFile]:
+    """The files whose name contains a quantization as a whole word: `Q4_K` is not `Q4_K_M`."""
+    word = re.compile(
+        rf"(?<![A-Za-z0-9_]){re.escape(named)}(?![A-Za-z0-9_])", re.IGNORECASE
+    )
+    return [file for file in files if word.search(plain_name(file.name))]
+
+
 def _licence(document: Any) -> str:
+    """The licence of the model card; empty if it states none."""
     card = document.get("cardData")
     if not isinstance(card, dict):
         return ""
-    names = [
-        card.get("license"),
-        card.get("license_name") if card.get("license") == "other" else None,
-    ]
-    return " ".join(name for name in names if isinstance(name, str))[:80]
+    names = [card.get("license")]
+    if names == ["other"]:
+        names.append(card.get("license_name"))
+    licence = " ".join(name for name in names if isinstance(name, str))
+    return licence[:_MOST_LICENCE_CHARACTERS]

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import httpx2
 
 _HUB = "https://huggingface.co"
+_ENDPOINT = re.compile(r"https?://[\w.:-]+(/[^\s?#]*)?")  # `https://host:443/path`
+_TOKEN = re.compile(r"[!-~]*")  # Printable ASCII without spaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +36,13 @@ class Network:
 def network_of(environment: Mapping[str, str] = os.environ) -> Network:
     """Settings from HF_ENDPOINT and HF_TOKEN. Raises UsageError if they are invalid."""
     endpoint = environment.get("HF_ENDPOINT", "").strip().rstrip("/") or _HUB
-    if not re.fullmatch(r"https?://[\w.:-]+(/[^\s?#]*)?", endpoint):
+    if not _ENDPOINT.fullmatch(endpoint):
         raise UsageError(
             "HF_ENDPOINT is not a valid address.",
             "It must begin with https://, or be unset.",
         )
     token = environment.get("HF_TOKEN", "").strip()
-    if not re.fullmatch(r"[!-~]*", token):
+    if not _TOKEN.fullmatch(token):
         raise UsageError(
             "HF_TOKEN is not a valid token: it contains spaces, line breaks or characters "
             "outside ASCII."
@@ -120,13 +122,13 @@ async def open_response(
             "The server names an invalid address.", "Try again later."
         ) from None
     host = address.hostname
-    is_hub = address[:2] == urlsplit(network.endpoint)[:2]  # Scheme, host and port
-    # The client leaves it out of redirects to other hosts.
-    token = (
-        {"Authorization": f"Bearer {network.token}"} if network.token and is_hub else {}
-    )
+    hub = urlsplit(network.endpoint)
+    is_hub = (address.scheme, address.netloc) == (hub.scheme, hub.netloc)
+    if network.token and is_hub:
+        # The client leaves it out of redirects to other hosts.
+        headers = {**headers, "Authorization": f"Bearer {network.token}"}
     try:
-        async with client.stream("GET", url, headers={**headers, **token}) as response:
+        async with client.stream("GET", url, headers=headers) as response:
             yield response
     except httpx2.InvalidURL:
         raise FetchError(
@@ -136,13 +138,14 @@ async def open_response(
     except httpx2.TooManyRedirects:
         raise FetchError(f"{host} redirects in a circle.", "Try again later.") from None
     except httpx2.TransportError as error:
-        if isinstance(cause := system_error(error), ssl.SSLCertVerificationError):
-            raise FetchError(
-                f"The certificate of {host} is not trusted: {cause.verify_message}.",
-                "Nothing was fetched. Behind a company proxy, set SSL_CERT_FILE to its "
-                "certificates.",
-            ) from None
-        raise
+        cause = system_error(error)
+        if not isinstance(cause, ssl.SSLCertVerificationError):
+            raise
+        raise FetchError(
+            f"The certificate of {host} is not trusted: {cause.verify_message}.",
+            "Nothing was fetched. Behind a company proxy, set SSL_CERT_FILE to its "
+            "certificates.",
+        ) from None
     except httpx2.RequestError:  # Such as data that is not compressed as announced
         raise FetchError(
             f"{host} sent data that cannot be read.", "Try again later."
@@ -156,17 +159,18 @@ def refusal_error(
     status = response.status_code
     headers = response.headers
     host = response.url.host
-    missing = {
+    missing_by_code = {
         "EntryNotFound": f"file {name} in",
         "RevisionNotFound": "such revision of",
         "RepoNotFound": "repository",
     }
-    if what := missing.get(headers.get("X-Error-Code", "")):
+    error_code = headers.get("X-Error-Code", "")
+    if missing := missing_by_code.get(error_code):
         if network.token:
             hint = "Check the name."
         else:
             hint = "Check the name; a private one needs HF_TOKEN."
-        return FetchError(f"{host} has no {what} {repository}.", hint)
+        return FetchError(f"{host} has no {missing} {repository}.", hint)
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         page = f"{network.endpoint}/{repository}"
         hint = f"Accept them at {page}, set HF_TOKEN to a token with access, and try again."
@@ -189,14 +193,14 @@ def refusal_error(
 
 
 def describe(error: "httpx2.TransportError", network: Network) -> str:
+    """What went wrong, as a clause for the user."""
     import httpx2
 
     if isinstance(error, httpx2.TimeoutException):
         return f"no data for {network.stall_s:.0f} s"
     if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
-        return (
-            f"cannot connect to {error.request.url.host}, or to the proxy if one is set"
-        )
+        host = error.request.url.host
+        return f"cannot connect to {host}, or to the proxy if one is set"
     return "the connection was lost"
 
 
@@ -217,9 +221,10 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
 
 
 def system_error(error: BaseException) -> OSError | None:
+    """The error of the operating system from which this one arose, if any."""
     cause: BaseException | None = error
-    while cause is not None and not (
-        isinstance(cause, OSError) and cause.errno is not None
-    ):
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno is not None:
+            return cause
         cause = cause.__cause__ or cause.__context__
-    return cause
+    return None

@@ -29,17 +29,17 @@ def partial_path(folder: Path, name: str, sha256: str) -> Path:
     A download begun by 0.2 keeps its path, `NAME.part`, with the checksum in `NAME.part.json`.
     """
     path = folder / f"{name}.{sha256[:12]}.part"
-    begun = folder / f"{name}.part"
+    older_path = folder / f"{name}.part"
     with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-        if (
-            not path.exists()
-            and orjson.loads(_state_of(begun).read_bytes())["sha256"] == sha256
-        ):
-            return begun
+        if not path.exists():
+            state = orjson.loads(_state_path(older_path).read_bytes())
+            if state["sha256"] == sha256:
+                return older_path
     return path
 
 
-def _state_of(path: Path) -> Path:
+def _state_path(path: Path) -> Path:
+    """Where 0.2 stored the checksum of this partial file."""
     return path.with_name(f"{path.name}.json")
 
 
@@ -96,37 +96,35 @@ class PartialFile:
             )
         with self._storing():
             self.path.rename(target)
-            _state_of(self.path).unlink(missing_ok=True)
+            _state_path(self.path).unlink(missing_ok=True)
         self._file.close()
 
     def discard(self) -> None:
         with contextlib.suppress(OSError):
             self.path.unlink(missing_ok=True)
-            _state_of(self.path).unlink(missing_ok=True)
+            _state_path(self.path).unlink(missing_ok=True)
         self._file.close()
 
     @contextlib.contextmanager
     def _storing(self) -> Iterator[None]:
+        """Raise an OSError as a StorageError with a hint."""
         try:
             yield
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                problem = f"The disk is full: {self.path.parent}."
                 hint = "Free some space and try again: the download resumes where it stopped."
-                raise StorageError(
-                    f"The disk is full: {self.path.parent}.", hint
-                ) from error
-            hint = "`gistread paths` shows every folder in use."
-            raise StorageError(
-                f"{self.path}: {error.strerror or error}.", hint
-            ) from error
+            else:
+                problem = f"{self.path}: {error.strerror or error}."
+                hint = "`gistread paths` shows every folder in use."
+            raise StorageError(problem, hint) from error
 
 
 async def sha256_of(path: Path) -> str:
-    """Raises OSError."""
+    """The hexadecimal digest of a file. Raises OSError."""
     with path.open("rb") as file:
-        return (
-            await asyncio.to_thread(hashlib.file_digest, file, "sha256")
-        ).hexdigest()
+        digest = await asyncio.to_thread(hashlib.file_digest, file, "sha256")
+    return digest.hexdigest()
 
 
 def check_room(
@@ -137,7 +135,10 @@ def check_room(
 ) -> None:
     """Raises StorageError if the disk of this folder, which need not exist, has less free space."""
     free_bytes = free_disk_bytes(folder)
-    if free_bytes is not None and needed_bytes > max(0, free_bytes - _LEAVE_FREE_BYTES):
+    if free_bytes is None:
+        return
+    usable_bytes = max(0, free_bytes - _LEAVE_FREE_BYTES)
+    if needed_bytes > usable_bytes:
         raise StorageError(
             f"{name} needs {format_size(needed_bytes)} more on disk; {format_size(free_bytes)} "
             f"are free in {folder}.",
@@ -150,9 +151,8 @@ def discard_download(folder: Path, name: str) -> list[Path]:
 
     Raises FetchError while another process fetches it.
     """
-    paths = [
-        path for path in folder.glob("*.part") if _model_name(path) == plain_name(name)
-    ]
+    model = plain_name(name)
+    paths = [path for path in folder.glob("*.part") if _model_name(path) == model]
     for path in paths:
         with PartialFile(path) as partial:
             partial.discard()
@@ -160,4 +160,6 @@ def discard_download(folder: Path, name: str) -> list[Path]:
 
 
 def _model_name(path: Path) -> str:
-    return plain_name(path.name.rsplit(".", 2)[0])
+    """The model of a partial file: `qwen.gguf.0123456789ab.part` belongs to `qwen`."""
+    file_name = path.name.rsplit(".", 2)[0]
+    return plain_name(file_name)

@@ -16,6 +16,7 @@ from gistread.engine.fetching.download import (
     download,
 )
 from gistread.engine.fetching.hub import (
+    HubAddress,
     file_url,
     is_on_the_hub,
     local_name,
@@ -52,9 +53,13 @@ class Plan:
 
 
 def plan_entry(entry: CatalogueEntry, network: Network) -> Plan:
-    url = file_url(network.endpoint, entry.repository, entry.revision, entry.file)
+    """Plan the download of a model of the catalogue, without asking the hub."""
     file = RemoteFile(
-        url, local_name(entry.file), entry.size_bytes, entry.sha256, entry.repository
+        url=file_url(network.endpoint, entry.repository, entry.revision, entry.file),
+        name=local_name(entry.file),
+        size_bytes=entry.size_bytes,
+        sha256=entry.sha256,
+        repository=entry.repository,
     )
     page = f"{network.endpoint}/{entry.repository}"
     return Plan(entry.name, entry.name, file, page, entry.licence, "catalogue")
@@ -67,22 +72,18 @@ async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
     """
     if (entry := catalogue.find(spec)) is not None:
         return plan_entry(entry, network)
-    if not is_on_the_hub(spec) and "://" not in spec:
-        if Path(spec).is_file():
-            raise UsageError(
-                f"{spec} is a local file.",
-                f"`gistread models use {shlex.quote(spec)}` uses it.",
-            )
-        near = " or ".join(catalogue.similar(spec))
-        if near:
-            hint = f"Did you mean {near}?"
-        else:
-            hint = "`gistread models catalogue` lists all names."
-        raise UsageError(
-            f"The catalogue has no {spec!r}.", f"{hint} Or use hf:owner/repository."
-        )
+    is_address = is_on_the_hub(spec) or "://" in spec
+    if not is_address:
+        raise _unknown_name(spec, catalogue)
     address = read_address(spec, network.endpoint)
-    import httpx2
+    file, licence = await _find_on_hub(address, network)
+    page = f"{network.endpoint}/{file.repository}"
+    return Plan(spec, plain_name(file.name), file, page, licence, "hub")
+
+
+async def _find_on_hub(address: HubAddress, network: Network) -> tuple[RemoteFile, str]:
+    """The model file that an address names, and its licence. Raises FetchError."""
+    import httpx2  # slow to import
 
     try:
         async with new_client(network) as client:
@@ -90,14 +91,23 @@ async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
     except httpx2.TransportError as error:
         hint = "Check the network, HTTPS_PROXY and HF_ENDPOINT."
         raise FetchError(f"No response: {describe(error, network)}.", hint) from None
-    file = select_model(models, address)
-    return Plan(
-        spec,
-        plain_name(file.name),
-        file,
-        f"{network.endpoint}/{file.repository}",
-        licence,
-        "hub",
+    return select_model(models, address), licence
+
+
+def _unknown_name(spec: str, catalogue: Catalogue) -> UsageError:
+    """The error for a specification that is neither in the catalogue nor an address."""
+    if Path(spec).is_file():
+        return UsageError(
+            f"{spec} is a local file.",
+            f"`gistread models use {shlex.quote(spec)}` uses it.",
+        )
+    similar = " or ".join(catalogue.similar(spec))
+    if similar:
+        hint = f"Did you mean {similar}?"
+    else:
+        hint = "`gistread models catalogue` lists all names."
+    return UsageError(
+        f"The catalogue has no {spec!r}.", f"{hint} Or use hf:owner/repository."
     )
 
 
@@ -118,10 +128,9 @@ async def get(plan: Plan, folder: Path, network: Network, report: Report) -> Pat
 
 def present_bytes(plan: Plan, folder: Path) -> int:
     """Bytes on disk already, complete or not."""
-    for path in (
-        folder / plan.file.name,
-        partial_path(folder, plan.file.name, plan.file.sha256),
-    ):
+    complete = folder / plan.file.name
+    partial = partial_path(folder, plan.file.name, plan.file.sha256)
+    for path in (complete, partial):
         with contextlib.suppress(OSError):
             return path.stat().st_size
     return 0
@@ -129,18 +138,17 @@ def present_bytes(plan: Plan, folder: Path) -> int:
 
 def check_disk(plan: Plan, folder: Path) -> None:
     """Raises StorageError if there is no disk space for the rest of the file."""
-    check_room(folder, plan.file.size_bytes - present_bytes(plan, folder), plan.name)
+    missing_bytes = plan.file.size_bytes - present_bytes(plan, folder)
+    check_room(folder, missing_bytes, plan.name)
 
 
 async def _verify_existing(path: Path, file: RemoteFile, report: Report) -> None:
+    """Raises StorageError if the file that is already there is another one."""
     report(Progress(DownloadStep.CHECKING, 0, file.size_bytes))
+    hint = "Move it away and try again."
     try:
         sha256 = await sha256_of(path)
     except OSError as error:
-        raise StorageError(
-            f"{path}: {error.strerror or error}.", "Move it away and try again."
-        ) from error
+        raise StorageError(f"{path}: {error.strerror or error}.", hint) from error
     if sha256 != file.sha256:
-        raise StorageError(
-            f"{path} exists already and is another file.", "Move it away and try again."
-        )
+        raise StorageError(f"{path} exists already and is another file.", hint)

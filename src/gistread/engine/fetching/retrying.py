@@ -59,26 +59,30 @@ async def with_retries(
     """
     import httpx2
 
-    fruitless = 0
+    fruitless = 0  # Attempts in a row without progress
     furthest = part.length
-    attempts = min(_UNREACHED_ATTEMPTS, network.attempts)
+    most_attempts = min(_UNREACHED_ATTEMPTS, network.attempts)
     while True:
         try:
             await attempt()
             return
         except RetryError as error:
-            again = error
+            failure = error
             was_reached = True
         except httpx2.TransportError as error:
-            again = RetryError(describe(error, network))
+            failure = RetryError(describe(error, network))
             was_reached = not isinstance(error, httpx2.ConnectError)
         if was_reached:
-            attempts = network.attempts
-        fruitless = 0 if part.length > furthest else fruitless + 1
-        furthest = max(furthest, part.length)
-        if fruitless >= attempts:
+            most_attempts = network.attempts
+        if part.length > furthest:
+            furthest = part.length
+            fruitless = 0
+        else:
+            fruitless += 1
+        if fruitless >= most_attempts:
             raise FetchError(
-                f"{name} cannot be fetched: {again.reason}.", _try_later(part)
+                f"{name} cannot be fetched: {failure.reason}.", _try_later(part)
             )
-        pause_s = min(_LONGEST_PAUSE_S, network.pause_s * 2 ** max(0, fruitless - 1))
-        await wait(again.reason, max(pause_s, again.wait_s))
+        doublings = max(0, fruitless - 1)
+        pause_s = min(_LONGEST_PAUSE_S, network.pause_s * 2**doublings)
+        await wait(failure.reason, max(pause_s, failure.wait_s))

@@ -151,24 +151,27 @@ class LlamaEngine(Observable, Engine):
     async def count(self, text: str) -> int:
         """Count tokens; without the model if it is not loaded and its vocabulary is supported."""
         if self.worker_pid is None:
-            if self._counter is None:
-                self._counter = asyncio.create_task(
-                    asyncio.to_thread(read_counter, self.path), name="token-counter"
-                )
-            counter = await asyncio.shield(self._counter)
-            if (
-                counter is not None
-                and (tokens := await asyncio.to_thread(counter.count, text)) is not None
-            ):
+            tokens = await self._count_without_model(text)
+            if tokens is not None:
                 return tokens
-        return (
-            await first_of(self._ask(messages.Count(text)), messages.Counted)
-        ).tokens
+        return await self._ask_count(messages.Count(text))
 
     async def measure(self, prompt: Prompt) -> int:
-        return (
-            await first_of(self._ask(messages.Count(prompt=prompt)), messages.Counted)
-        ).tokens
+        return await self._ask_count(messages.Count(prompt=prompt))
+
+    async def _count_without_model(self, text: str) -> int | None:
+        """Count with the vocabulary in the file; None if only llama.cpp can."""
+        if self._counter is None:
+            reading = asyncio.to_thread(read_counter, self.path)
+            self._counter = asyncio.create_task(reading, name="token-counter")
+        counter = await asyncio.shield(self._counter)
+        if counter is None:
+            return None
+        return await asyncio.to_thread(counter.count, text)
+
+    async def _ask_count(self, request: messages.Count) -> int:
+        counted = await first_of(self._ask(request), messages.Counted)
+        return counted.tokens
 
     async def stream(
         self,
@@ -176,31 +179,33 @@ class LlamaEngine(Observable, Engine):
         sampling: Sampling = GREEDY,
         priority: Priority = Priority.INTERACTIVE,
     ) -> AsyncGenerator[StreamEvent]:
-        room, spent = 0, NO_USAGE
+        room = 0  # Tokens for a thought
+        spent = NO_USAGE
         while True:
-            longer = replace(sampling, max_tokens=sampling.max_tokens + room)
-            async with contextlib.aclosing(
-                self._ask(messages.Generate(prompt, longer, priority))
-            ) as replies:
+            with_room = replace(sampling, max_tokens=sampling.max_tokens + room)
+            request = messages.Generate(prompt, with_room, priority)
+            async with contextlib.aclosing(self._ask(request)) as replies:
                 async for reply in replies:
                     match reply:
                         case TextDelta() | StreamRestarted():
                             yield reply
                         case Completion():
-                            done = reply
-            spent += done.usage
-            may_be_cut = not (room or done.text or done.finish == "end")
+                            completion = reply
+            spent += completion.usage
             # Without text, a thought took all the tokens: it is repeated once with more.
-            if may_be_cut:
-                left = (
-                    self.info.context_tokens
-                    - await self.measure(prompt)
-                    - sampling.max_tokens
-                )
-                room = max(0, min(_THINKING_TOKENS, left))
-            if not (may_be_cut and room):
-                yield replace(done, usage=spent)
-                return
+            is_cut_thought = not completion.text and completion.finish != "end"
+            if is_cut_thought and not room:
+                room = await self._thinking_room(prompt, sampling)
+                if room:
+                    continue
+            yield replace(completion, usage=spent)
+            return
+
+    async def _thinking_room(self, prompt: Prompt, sampling: Sampling) -> int:
+        """Tokens that the window has left for a thought; 0 if there are none."""
+        prompt_tokens = await self.measure(prompt)
+        free_tokens = self.info.context_tokens - prompt_tokens - sampling.max_tokens
+        return max(0, min(_THINKING_TOKENS, free_tokens))
 
     async def choose(
         self,
@@ -209,20 +214,19 @@ class LlamaEngine(Observable, Engine):
         priority: Priority = Priority.INTERACTIVE,
     ) -> Choice:
         check_options(options)
-        return await first_of(
-            self._ask(messages.Choose(prompt, tuple(options), priority)), Choice
-        )
+        request = messages.Choose(prompt, tuple(options), priority)
+        return await first_of(self._ask(request), Choice)
 
     async def prepare(
         self, prompt: Prompt, priority: Priority = Priority.BACKGROUND
     ) -> Usage:
-        request = messages.Generate(
-            prompt, Sampling(max_tokens=1), priority, only_warms=True
-        )
-        return (await first_of(self._ask(request), Completion)).usage
+        one_token = Sampling(max_tokens=1)
+        request = messages.Generate(prompt, one_token, priority, only_warms=True)
+        completion = await first_of(self._ask(request), Completion)
+        return completion.usage
 
     async def _measure_pace(self) -> None:
-        """Run a short request: a question is answered by what this machine reads in time."""
+        """Run a short request: the pace decides how much text a question shows the model."""
         prompt = (Message("user", prompts.load("pace").text),)
         request = messages.Generate(prompt, _PACE_SAMPLING, Priority.BACKGROUND)
         with contextlib.suppress(EngineError, PromptTooLongError):
@@ -230,10 +234,14 @@ class LlamaEngine(Observable, Engine):
 
     def _measured_rates(self) -> Rates | None:
         """How fast the latest requests were worked on; None if there were none."""
-        prefill, decode = self._rates.get(Phase.PREFILL), self._rates.get(Phase.DECODE)
-        return Rates(prefill, decode) if prefill and decode else None
+        prefill = self._rates.get(Phase.PREFILL)
+        decode = self._rates.get(Phase.DECODE)
+        if not prefill or not decode:
+            return None
+        return Rates(prefill, decode)
 
     async def _load_model(self) -> EngineInfo:
+        """Load the model, and find its rates of earlier runs. Raises EngineError."""
         loaded = await self._load()
         info = loaded.info
         threads = info.placement.threads if info.placement else 0
@@ -242,23 +250,26 @@ class LlamaEngine(Observable, Engine):
             f"threads, {loaded.library}"
         )
         if self.cache is not None:
-            match _read_rates(self.cache / MEASUREMENTS).get(self._setup):
+            known = _read_rates(self.cache / MEASUREMENTS)
+            match known.get(self._setup):
                 case [float(prefill), float(decode)] if prefill > 0 and decode > 0:
                     self._stored_rates = Rates(prefill, decode)
-        return replace(
-            info, name=self.name or info.name, wording=TRAINED if self.adapter else ""
-        )
+        name = self.name or info.name
+        return replace(info, name=name, wording=TRAINED if self.adapter else "")
 
     async def _load(self) -> messages.Loaded:
         """Load the model or its fast copy, trying smaller layouts, each in a process of its own."""
+        snapshots = self.snapshots
+        copies: Path | None = None
+        if self.cache is not None:
+            snapshots = snapshots or self.cache / SNAPSHOTS
+            copies = self.cache / WEIGHTS
         message = messages.Load(
             str(self.path),
             self.options,
-            cache_directory=str(
-                self.snapshots or (self.cache / SNAPSHOTS if self.cache else "")
-            ),
+            cache_directory=str(snapshots or ""),
             adapter=str(self.adapter or ""),
-            copies=str(self.cache / WEIGHTS) if self.cache else "",
+            copies=str(copies or ""),
         )
         while True:
             await self._end_worker()
@@ -274,20 +285,23 @@ class LlamaEngine(Observable, Engine):
 
     async def _end_worker(self) -> None:
         """End the process, which frees its memory."""
-        worker, self._worker = self._worker, None
+        worker = self._worker
+        self._worker = None
         if worker is not None:
             await worker.end()
 
     async def _start_worker(self) -> None:
-        lost, self._lost = self._lost, ""
+        """Load the model in a new process, and send it the open requests."""
+        lost = self._lost
+        self._lost = ""
+        notice = ""
         if lost:
             notice = f"The model's process ended ({lost}) and is being restarted."
-        else:
-            notice = ""
+        is_fault = bool(lost)
         for pending in self._pending.values():
             pending.replies.put_nowait(StreamRestarted(notice))
         self.publish(
-            EngineState(Phase.LOADING, fraction=0.0, notice=notice, is_fault=bool(lost))
+            EngineState(Phase.LOADING, fraction=0.0, notice=notice, is_fault=is_fault)
         )
         try:
             self._info = await self._load_model()
@@ -305,15 +319,16 @@ class LlamaEngine(Observable, Engine):
             self._fail(error)
             self.publish(EngineState(Phase.FAILED, notice=error.message))
             raise
-        self.publish(EngineState(Phase.IDLE, notice=notice, is_fault=bool(lost)))
+        self.publish(EngineState(Phase.IDLE, notice=notice, is_fault=is_fault))
         for pending in self._pending.values():
             self._submit(pending)
 
     def _on_event(self, request_id: int, event: messages.Event) -> None:
+        """Publish a state, or pass a reply on to its request."""
         match event:
-            case EngineState(phase=Phase.LOADING):
+            case EngineState(phase=Phase.LOADING, fraction=fraction):
                 self.publish(
-                    replace(self.state, phase=Phase.LOADING, fraction=event.fraction)
+                    replace(self.state, phase=Phase.LOADING, fraction=fraction)
                 )
             case EngineState():
                 # The worker is idle before the load has finished here.
@@ -322,19 +337,15 @@ class LlamaEngine(Observable, Engine):
                         self._rates[event.phase] = event.tokens_per_s
                     self.publish(event)
             case messages.LoadAttempt():
-                self.publish(
-                    EngineState(
-                        Phase.LOADING,
-                        fraction=0.0,
-                        notice=event.notice or self.state.notice,
-                    )
-                )
+                notice = event.notice or self.state.notice
+                self.publish(EngineState(Phase.LOADING, fraction=0.0, notice=notice))
             case reply:
                 if pending := self._pending.get(request_id):
                     pending.replies.put_nowait(reply)
 
     def _on_lost(self, worker: WorkerProcess, reason: str) -> None:
-        # the start under way reports it
+        """Restart a worker that ended, if requests are open."""
+        # A start under way reports it.
         if worker is not self._worker or self._start.under_way:
             return
         self._worker = None
@@ -349,9 +360,10 @@ class LlamaEngine(Observable, Engine):
             notice = f"The model's process ended ({reason}). The next request starts it again."
             self.publish(EngineState(Phase.STOPPED, notice=notice, is_fault=True))
 
-    def _fail(self, error: GistreadError, attempts: int = 0) -> None:
+    def _fail(self, error: GistreadError, least_attempts: int = 0) -> None:
+        """Fail the open requests that have been sent at least this many times."""
         for pending in tuple(self._pending.values()):
-            if pending.attempts >= attempts:
+            if pending.attempts >= least_attempts:
                 del self._pending[pending.id]
                 pending.replies.put_nowait(error)
 
@@ -363,27 +375,15 @@ class LlamaEngine(Observable, Engine):
         pending = _Pending(next(self._ids), request)
         self._pending[pending.id] = pending
         self._submit(pending)
-        ended = False
+        has_ended = False
         try:
-            while not ended:
+            while not has_ended:
                 reply = await pending.replies.get()
-                ended = not isinstance(reply, TextDelta | StreamRestarted)
-                match reply:
-                    case GistreadError():
-                        raise reply
-                    case messages.TooLong():
-                        raise PromptTooLongError(
-                            reply.prompt_tokens,
-                            reply.answer_tokens,
-                            reply.context_tokens,
-                        )
-                    case messages.Failed():
-                        raise EngineError(f"The model failed: {reply.message}.")
-                    case _:
-                        yield reply
+                has_ended = not isinstance(reply, TextDelta | StreamRestarted)
+                yield _checked(reply)
         finally:
             self._pending.pop(pending.id, None)
-            if not ended and self._worker is not None:
+            if not has_ended and self._worker is not None:
                 self._worker.send(messages.Cancel(), pending.id)
 
     def _submit(self, pending: _Pending) -> None:
@@ -392,10 +392,27 @@ class LlamaEngine(Observable, Engine):
             self._worker.send(pending.request, pending.id)
 
 
+def _checked(
+    reply: messages.Reply | StreamRestarted | GistreadError,
+) -> TextDelta | messages.Answer | StreamRestarted:
+    """The reply. Raises the error that it reports, if it does."""
+    match reply:
+        case GistreadError():
+            raise reply
+        case messages.TooLong():
+            raise PromptTooLongError(
+                reply.prompt_tokens, reply.answer_tokens, reply.context_tokens
+            )
+        case messages.Failed():
+            raise EngineError(f"The model failed: {reply.message}.")
+        case _:
+            return reply
+
+
 def _after_busy_times(stored: Rates, measured: Rates) -> Rates:
     """The measured rates, but at most a fifth below the stored ones.
 
-    A busy evening would else cost the next one half of the text that an answer is read from.
+    Otherwise a busy machine would halve the text that answers are read from in the next session.
     """
     return Rates(
         max(measured.prefill, _SLOWEST * stored.prefill),

@@ -1,10 +1,8 @@
 """A copy of a small model in a tensor type with fast kernels, made once for models that lack them.
 
 llama.cpp multiplies matrices of some types slowly on a processor. For each second of processor time
-the starter
-(Q4_1 with an adapter) evaluates 229 tokens of a prompt, and 428 as Q8_0 with the adapter merged in;
-it decodes 106 and
-146. So it reads a book in two thirds of the time.
+the starter (Q4_1 with an adapter) evaluates 229 tokens of a prompt, and 428 as Q8_0 with the
+adapter merged in; it decodes 106 and 146. So it reads a book in two thirds of the time.
 """
 
 import contextlib
@@ -36,9 +34,12 @@ def lacks_kernels(header: GgufHeader) -> bool:
 
 
 def needs_copy(header: GgufHeader) -> bool:
-    return (
-        lacks_kernels(header) and header.parameters * _BYTES_PER_WEIGHT <= _MOST_BYTES
-    )
+    """Whether a copy would be faster, and small enough."""
+    return lacks_kernels(header) and _copy_bytes(header) <= _MOST_BYTES
+
+
+def _copy_bytes(header: GgufHeader) -> float:
+    return header.parameters * _BYTES_PER_WEIGHT
 
 
 def copy_path(header: GgufHeader, folder: Path) -> Path:
@@ -52,11 +53,18 @@ def find_copy(header: GgufHeader, folder: Path) -> Path | None:
     with contextlib.suppress(OSError):
         if not path.stat().st_size:
             return None
-        with contextlib.suppress(EngineError):
-            if not read_header(path, fingerprint=False).missing_bytes:
-                return path
+        if not _is_damaged(path):
+            return path
         path.unlink()
     return None
+
+
+def _is_damaged(path: Path) -> bool:
+    try:
+        header = read_header(path, fingerprint=False)
+    except EngineError:
+        return True
+    return header.missing_bytes > 0
 
 
 def make_copy(header: GgufHeader, folder: Path) -> Path | None:
@@ -66,19 +74,13 @@ def make_copy(header: GgufHeader, folder: Path) -> Path | None:
         return None
     partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
     plain = partial.with_name(f"f16.{partial.name}")
-    adapter = [str(header.adapter)] if header.adapter else []
+    arguments = [str(header.path), str(partial), FAST, str(plain)]
+    if header.adapter:
+        arguments.append(str(header.adapter))
     try:
-        done = run_python(
-            _CONVERTER,
-            str(header.path),
-            str(partial),
-            FAST,
-            str(plain),
-            *adapter,
-            timeout_s=_WITHIN_S,
-        )
-        if done.returncode:
-            sys.stderr.write(done.stderr.decode("utf-8", "replace"))  # To the log
+        process = run_python(_CONVERTER, *arguments, timeout_s=_WITHIN_S)
+        if process.returncode:
+            sys.stderr.write(process.stderr.decode("utf-8", "replace"))  # To the log
             reject_copy(header, folder)
         else:
             partial.replace(target)
@@ -101,15 +103,16 @@ _MEMORY_SHARE = 1.5  # The same of memory, while it is made
 
 
 def _make_room(header: GgufHeader, folder: Path) -> bool:
-    """Remove what processes that were killed left.
+    """Remove the partial files of killed processes.
 
     Returns False if there is no room on the disk or in memory.
     """
-    size = header.parameters * _BYTES_PER_WEIGHT
+    size = _copy_bytes(header)
     with contextlib.suppress(OSError, ValueError):
         make_folder(folder)
         for partial in folder.glob("*.partial"):
-            if not psutil.pid_exists(int(partial.stem.rpartition(".")[2])):
+            pid = int(partial.stem.rpartition(".")[2])
+            if not psutil.pid_exists(pid):
                 partial.unlink()
     has_disk = (free_disk_bytes(folder) or 0) >= _DISK_SHARE * size
     return has_disk and available_bytes() >= _MEMORY_SHARE * size

@@ -2,7 +2,7 @@
 
 `layouts` lists the possibilities, best first; the worker tries them in turn. To save memory, it
 first shrinks the KV cache to one window, then moves layers off the graphics card, then quantizes
-the cache, then halves the window down to `LEAST_WINDOW`. Settings made by the person are kept.
+the cache, then halves the window down to `LEAST_WINDOW`. The user's settings are kept.
 """
 
 from collections.abc import Iterator
@@ -55,18 +55,17 @@ class ModelSizes:
 
 def sizes_of(header: GgufHeader, batch_tokens: int) -> ModelSizes:
     memory = header.memory
+    cell = memory.kv_bytes_per_token
     has_states = memory.kind in (MemoryKind.RECURRENT, MemoryKind.HYBRID)
     sequences = STATES if has_states else SEQUENCES
+    vocabulary = max(header.vocabulary, _LEAST_VOCABULARY)
     return ModelSizes(
         weights=header.file_bytes,
         layers=max(1, header.layers),
-        cell=memory.kv_bytes_per_token,
+        cell=cell,
         states=memory.state_bytes * sequences,
-        scratch=(batch_tokens + sequences)
-        * max(header.vocabulary, _LEAST_VOCABULARY)
-        * _FLOAT_BYTES,
-        has_streams=memory.kind is MemoryKind.ATTENTION
-        and memory.kv_bytes_per_token > 0,
+        scratch=(batch_tokens + sequences) * vocabulary * _FLOAT_BYTES,
+        has_streams=memory.kind is MemoryKind.ATTENTION and cell > 0,
     )
 
 
@@ -89,12 +88,9 @@ def cell_bytes(sizes: ModelSizes, kv_type: str) -> float:
 
 
 def needed_bytes(sizes: ModelSizes, cells: int, kv_type: str = "f16") -> int:
-    return (
-        sizes.weights
-        + sizes.states
-        + sizes.scratch
-        + round(cells * cell_bytes(sizes, kv_type))
-    )
+    """Bytes of a model with a KV cache of `cells` tokens."""
+    kv_cache = round(cells * cell_bytes(sizes, kv_type))
+    return sizes.weights + sizes.states + sizes.scratch + kv_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,22 +104,21 @@ class MemoryFit:
 
 def memory_fit(sizes: ModelSizes, trained_for: int, free_bytes: int) -> MemoryFit:
     """How a model fits with an F16 KV cache. `trained_for`: its context length; 0 if unknown."""
-    trained = trained_for or DEFAULT_CONTEXT_TOKENS
-    spare = free_bytes - needed_bytes(sizes, 0)
-    context = trained
-    if spare < 0:
+    longest = trained_for or DEFAULT_CONTEXT_TOKENS
+    spare_bytes = free_bytes - needed_bytes(sizes, 0)
+    context = longest
+    if spare_bytes < 0:
         context = 0
     elif sizes.cell:
-        context = min(trained, int(spare / sizes.cell))
-    needed = needed_bytes(sizes, min(DEFAULT_CONTEXT_TOKENS, trained))
-    return MemoryFit(
-        context, needed, free_bytes, enough=context >= min(LEAST_WINDOW, trained)
-    )
+        context = min(longest, int(spare_bytes / sizes.cell))
+    needed = needed_bytes(sizes, min(DEFAULT_CONTEXT_TOKENS, longest))
+    enough = context >= min(LEAST_WINDOW, longest)
+    return MemoryFit(context, needed, free_bytes, enough)
 
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
-    """The person's settings for loading. None and `auto` are chosen here."""
+    """The user's settings for loading. None and `auto` are chosen here."""
 
     context_tokens: int | None = None
     # The output counts as a layer; larger numbers mean all
@@ -165,18 +160,17 @@ def free_memory(memory_bytes: int, gpus: tuple[Gpu, ...]) -> FreeMemory:
     """Memory to plan with, keeping a reserve on cards."""
     if not gpus:
         return FreeMemory(memory_bytes)
-    usable = 0
+    gpu_bytes = 0
     for gpu in gpus:
         # A card that does not report free memory is assumed to have room; if not, the next layout
         # is tried.
         if not gpu.total_bytes:
-            usable += memory_bytes
+            gpu_bytes += memory_bytes
             continue
         reserve = _GPU_RESERVE_BYTES + round(_GPU_RESERVE_SHARE * gpu.total_bytes)
-        usable += max(0, gpu.free_bytes - reserve)
-    return FreeMemory(
-        memory_bytes, usable, shared=all(gpu.shares_memory for gpu in gpus)
-    )
+        gpu_bytes += max(0, gpu.free_bytes - reserve)
+    shared = all(gpu.shares_memory for gpu in gpus)
+    return FreeMemory(memory_bytes, gpu_bytes, shared)
 
 
 def layouts(
@@ -217,74 +211,81 @@ def fits(
 ) -> bool:
     """Whether a layout is estimated to fit.
 
-    A number of GPU layers set by the person is assumed to fit.
+    A number of GPU layers set by the user is assumed to fit the cards.
     """
     on_gpu, in_memory = required_bytes(sizes, layout)
+    fits_cards = on_gpu <= (room.gpu_bytes or 0)
     if room.shared:
-        return on_gpu + in_memory <= room.memory_bytes and on_gpu <= (
-            room.gpu_bytes or 0
-        )
-    return in_memory <= room.memory_bytes and (
-        options.gpu_layers is not None or on_gpu <= (room.gpu_bytes or 0)
-    )
+        return fits_cards and on_gpu + in_memory <= room.memory_bytes
+    is_set = options.gpu_layers is not None
+    return (fits_cards or is_set) and in_memory <= room.memory_bytes
 
 
 def required_bytes(sizes: ModelSizes, layout: Layout) -> tuple[int, int]:
     """Bytes needed on graphics cards, and in the machine's memory."""
-    everything = needed_bytes(
-        sizes, layout.cells + layout.streams * STREAM_TOKENS, layout.kv_type
-    )
+    cells = layout.cells + layout.streams * STREAM_TOKENS
+    total = needed_bytes(sizes, cells, layout.kv_type)
     if layout.streams:
-        everything += sizes.scratch
+        total += sizes.scratch
     if not layout.gpu_layers:
-        return 0, everything
+        return 0, total
     # llama.cpp puts the last layers on the card, the output first.
-    on_card = round(sizes.weights * layout.gpu_layers / (sizes.layers + 1))
-    of_text = sizes.states + round(cell_bytes(sizes, layout.kv_type) * layout.cells)
-    on_card += round(of_text * (layout.gpu_layers - 1) / sizes.layers) + sizes.scratch
-    return on_card, everything - on_card
+    weights = round(sizes.weights * layout.gpu_layers / (sizes.layers + 1))
+    kv_cache = round(cell_bytes(sizes, layout.kv_type) * layout.cells)
+    state_layers = layout.gpu_layers - 1
+    states = round((sizes.states + kv_cache) * state_layers / sizes.layers)
+    on_card = weights + states + sizes.scratch
+    return on_card, total - on_card
 
 
 def reduction_notice(before: Layout, after: Layout, layers: int) -> str:
-    """One line for the person about what was reduced for lack of memory; empty if nothing was."""
-    what: list[str] = []
+    """One line for the user about what was reduced for lack of memory; empty if nothing was."""
+    reductions: list[str] = []
     if after.gpu_layers < before.gpu_layers:
-        what.append(f"{after.gpu_layers} of {layers + 1} layers on the graphics card")
+        reductions.append(
+            f"{after.gpu_layers} of {layers + 1} layers on the graphics card"
+        )
     if after.kv_type != before.kv_type:
-        what.append(f"a KV cache of {after.kv_type}")
+        reductions.append(f"a KV cache of {after.kv_type}")
     if after.window < before.window:
-        what.append(
+        reductions.append(
             f"a window of {after.window:,} tokens in place of {before.window:,}"
         )
-    if not what:
+    if not reductions:
         return ""
-    return f"Memory is short: the model has {' and '.join(what)}."
+    return f"Memory is short: the model has {' and '.join(reductions)}."
 
 
 def _on_gpu(
     sizes: ModelSizes, whole: Layout, options: LoadOptions, room: FreeMemory
 ) -> Iterator[Layout]:
+    """Layouts with graphics cards, `whole` being the one with all the layers wanted there."""
     assert room.gpu_bytes is not None
-    on_card = replace(
-        sizes, weights=round(sizes.weights * whole.gpu_layers / (sizes.layers + 1))
-    )
-    yield replace(
-        whole, cells=_cells(on_card, whole, room.gpu_bytes, _EXTRA_WINDOWS_ON_GPU)
-    )
+    card_weights = round(sizes.weights * whole.gpu_layers / (sizes.layers + 1))
+    on_card = replace(sizes, weights=card_weights)
+    cells = _cells(on_card, whole, room.gpu_bytes, _EXTRA_WINDOWS_ON_GPU)
+    yield replace(whole, cells=cells)
     yield whole
     if options.gpu_layers is not None:
         yield from _smaller_caches(whole, options)
         return
-    fewer = (
-        replace(whole, gpu_layers=count) for count in range(whole.gpu_layers, 0, -1)
-    )
-    most = next((layout.gpu_layers for layout in fewer if fits(sizes, layout, room)), 0)
-    for count in (most, *(int(most * share) for share in _FEWER_LAYERS)):
+    most = _most_gpu_layers(sizes, whole, room)
+    fewer = [int(most * share) for share in _FEWER_LAYERS]
+    for count in (most, *fewer):
         if count:
             yield replace(whole, gpu_layers=count)
 
 
+def _most_gpu_layers(sizes: ModelSizes, whole: Layout, room: FreeMemory) -> int:
+    """The largest number of layers that fits graphics cards."""
+    for count in range(whole.gpu_layers, 0, -1):
+        if fits(sizes, replace(whole, gpu_layers=count), room):
+            return count
+    return 0
+
+
 def _smaller_caches(whole: Layout, options: LoadOptions) -> Iterator[Layout]:
+    """Layouts with quantized caches and smaller windows, except where the user has set them."""
     window = whole.window
     kv_types = ("f16", "q8_0") if options.kv_cache == "auto" else (whole.kv_type,)
     while True:
@@ -302,19 +303,22 @@ def _streams(sizes: ModelSizes, whole: Layout, free: int) -> int:
     """
     if not sizes.has_streams or whole.window < STREAM_TOKENS:
         return 0
-    stream = STREAM_TOKENS * cell_bytes(sizes, whole.kv_type)
-    spare = free - needed_bytes(sizes, whole.window, whole.kv_type) - sizes.scratch
-    most = min(MOST_STREAMS, max(_LEAST_STREAMS, int(_STREAMS_BYTES / stream)))
-    streams = min(most, int(spare / 2 / stream))
+    stream_bytes = STREAM_TOKENS * cell_bytes(sizes, whole.kv_type)
+    other_bytes = needed_bytes(sizes, whole.window, whole.kv_type) + sizes.scratch
+    affordable = int((free - other_bytes) / 2 / stream_bytes)
+    most = max(_LEAST_STREAMS, int(_STREAMS_BYTES / stream_bytes))
+    streams = min(MOST_STREAMS, most, affordable)
     if streams < _LEAST_STREAMS:
         return 0
     return streams
 
 
 def _cells(sizes: ModelSizes, whole: Layout, free: int, extra_windows: int) -> int:
+    """Tokens of the KV cache: one window, and more in half of the memory that is left then."""
     cell = cell_bytes(sizes, whole.kv_type)
     most = whole.window * (1 + extra_windows)
     if not cell:
         return most
-    spare = free - needed_bytes(sizes, whole.window, whole.kv_type)
-    return max(whole.window, min(most, whole.window + int(spare / 2 / cell)))
+    spare_bytes = free - needed_bytes(sizes, whole.window, whole.kv_type)
+    affordable = whole.window + int(spare_bytes / 2 / cell)
+    return max(whole.window, min(most, affordable))

@@ -53,6 +53,7 @@ _DEFAULT_ALIGNMENT = 32
 _MOST_ALIGNMENT_BITS = 20
 _LARGEST_NUMBER = 1 << 48  # Larger ones are no sizes
 _LONGEST_KEY_BYTES = 1024
+_LONGEST_TEXT_BYTES = 1 << 20
 _MOST_TENSORS = 65_536
 _MOST_PAIRS = 4096
 _MOST_DIMENSIONS = 4
@@ -60,11 +61,13 @@ _MOST_LAYERS = 4096
 _SHORT_ARRAY = 1024  # Numbers of an array that has one for each layer
 _LENGTH_BYTES = 8  # Of the length before a string
 _STATE_BYTES = 4  # Of a number in a recurrent state
+_KV_BYTES = 2  # Of a number in an F16 KV cache
 _HYBRID_INTERVAL = 4  # Every fourth layer of Qwen's hybrids attends
 _GUESSED_TYPE = 1024  # Marks a type that llama.cpp guessed
 _LICENCE_CHARACTERS = 80  # Some headers contain the whole text
 _SAMPLES = 64  # Of the tensors, in a fingerprint
 _SAMPLE_BYTES = 4096
+_BLOCK_BYTES = 1 << 20
 _FINGERPRINT_CHARACTERS = 32
 
 _MOST_BYTES = 64 << 20  # Largest header; real ones have some megabytes
@@ -151,18 +154,17 @@ def read_header(
     if adapter is None:
         return header
     lora = read_header(adapter)
-    if (
-        lora.contains != "adapter"
-        or lora.architecture != header.architecture
-        or lora.missing_bytes
-    ):
+    is_adapter = lora.contains == "adapter" and not lora.missing_bytes
+    if not is_adapter or lora.architecture != header.architecture:
         problem = f"{adapter.name} is not a LoRA adapter for {header.name}."
         raise EngineError(problem, "Name a GGUF adapter made for this model.")
-    both = hashlib.sha256(
-        f"{header.fingerprint} {lora.fingerprint}".encode()
-    ).hexdigest()[:32]
+    fingerprints = f"{header.fingerprint} {lora.fingerprint}"
+    digest = hashlib.sha256(fingerprints.encode()).hexdigest()
     return replace(
-        header, name=f"{header.name}+{adapter.stem}", fingerprint=both, adapter=adapter
+        header,
+        name=f"{header.name}+{adapter.stem}",
+        fingerprint=digest[:_FINGERPRINT_CHARACTERS],
+        adapter=adapter,
     )
 
 
@@ -178,12 +180,14 @@ class Tensor(NamedTuple):
 
 @dataclass(slots=True)
 class Contents:
+    """What a header contains, by key."""
+
     pairs: dict[str, int | float | bool | str] = field(default_factory=dict)
-    # Short arrays of integers or booleans
+    # Short arrays of integers or booleans, and those asked for
     arrays: dict[str, tuple[int, ...]] = field(default_factory=dict)
     # The length of every array
     array_lengths: dict[str, int] = field(default_factory=dict)
-    # Of the arrays asked for
+    # Arrays of strings; empty unless asked for
     strings: dict[str, list[bytes]] = field(default_factory=dict)
     tensors: dict[str, Tensor] = field(default_factory=dict)
     header_bytes: int = 0  # Without padding
@@ -191,6 +195,7 @@ class Contents:
     fingerprint: str = ""  # See `GgufHeader`
 
     def text(self, key: str) -> str:
+        """A string; empty if missing."""
         value = self.pairs.get(key, "")
         if not isinstance(value, str):
             return ""
@@ -208,38 +213,39 @@ class Contents:
         array = self.arrays.get(key)
         if array is None:
             return (self.number(key, default),) * layers
-        sound = [
-            number if 0 <= number <= _LARGEST_NUMBER else default
-            for number in array[:layers]
-        ]
-        return tuple(sound + [default] * (layers - len(sound)))
+        counts = [default] * layers
+        for layer, number in enumerate(array[:layers]):
+            if 0 <= number <= _LARGEST_NUMBER:
+                counts[layer] = number
+        return tuple(counts)
 
     @property
     def data_start(self) -> int:
         """Where the tensors begin in the file."""
         alignment = self.number(_ALIGNMENT, _DEFAULT_ALIGNMENT)
-        return -(-self.header_bytes // alignment) * alignment
+        padding = -self.header_bytes % alignment
+        return self.header_bytes + padding
 
     @property
     def data_bytes(self) -> int:
         """From the start of the first tensor to the end of the last."""
-        last = max(
-            self.tensors.values(),
-            key=lambda tensor: tensor.offset,
-            default=Tensor((0,), 0, 0),
-        )
+        if not self.tensors:
+            return 0
+        last = max(self.tensors.values(), key=lambda tensor: tensor.offset)
         _, per_block, block_bytes = _TENSOR_TYPES.get(last.kind, ("", 1, 0))
         return last.offset + last.weights // per_block * block_bytes
 
     def most_used_type(self, prefix: str = "") -> str:
         """The type of most weights in the tensors whose names begin so; empty if there are none."""
-        weights = Counter[int]()
+        weights = Counter[int]()  # By type
         for name, tensor in self.tensors.items():
-            weights[tensor.kind] += tensor.weights * name.startswith(prefix)
-        kind, most = weights.most_common(1)[0] if weights else (0, 0)
-        if not most:
+            if name.startswith(prefix):
+                weights[tensor.kind] += tensor.weights
+        if not weights.total():
             return ""
-        return _TENSOR_TYPES.get(kind, (f"type {kind}", 1, 0))[0]
+        [(kind, _)] = weights.most_common(1)
+        name, *_ = _TENSOR_TYPES.get(kind, (f"type {kind}", 1, 0))
+        return name
 
 
 def read_contents(
@@ -293,6 +299,7 @@ def _header_from(path: Path, contents: Contents) -> GgufHeader:
     file_type = contents.number("general.file_type", -1) & ~_GUESSED_TYPE
     licence = " ".join(contents.text("general.license").split())
     is_named_by_hash = path.stem.startswith("sha256-")  # As Ollama does
+    expected_bytes = contents.data_start + contents.data_bytes
     return GgufHeader(
         path=path,
         file_bytes=contents.file_bytes,
@@ -308,9 +315,7 @@ def _header_from(path: Path, contents: Contents) -> GgufHeader:
         vocabulary=contents.array_lengths.get("tokenizer.ggml.tokens", 0),
         chat_template=contents.text("tokenizer.chat_template").strip(),
         split_count=max(1, contents.number("split.count", 1)),
-        missing_bytes=max(
-            0, contents.data_start + contents.data_bytes - contents.file_bytes
-        ),
+        missing_bytes=max(0, expected_bytes - contents.file_bytes),
         fingerprint=contents.fingerprint,
         title=title,
         contains=contents.text("general.type"),
@@ -318,57 +323,84 @@ def _header_from(path: Path, contents: Contents) -> GgufHeader:
     )
 
 
-def _memory_of(contents: Contents, architecture: str) -> Memory:
-    def number(key: str, default: int = 0) -> int:
-        return contents.number(f"{architecture}.{key}", default)
+@dataclass(frozen=True, slots=True)
+class _ArchitectureKeys:
+    """The numbers that a header gives for its own architecture: `llama.block_count`."""
 
-    layers = min(number("block_count"), _MOST_LAYERS)
-    state = 0
-    heads = contents.of_layers(f"{architecture}.attention.head_count", layers)
-    kv_heads = contents.of_layers(
-        f"{architecture}.attention.head_count_kv", layers, default=-1
-    )
-    width = number("embedding_length")
-    if any(map(number, _STATE_KEYS)):
+    contents: Contents
+    architecture: str
+
+    def number(self, key: str, default: int = 0) -> int:
+        return self.contents.number(f"{self.architecture}.{key}", default)
+
+    def of_layers(self, key: str, layers: int, default: int = 0) -> tuple[int, ...]:
+        return self.contents.of_layers(f"{self.architecture}.{key}", layers, default)
+
+
+def _memory_of(contents: Contents, architecture: str) -> Memory:
+    keys = _ArchitectureKeys(contents, architecture)
+    layers = min(keys.number("block_count"), _MOST_LAYERS)
+    heads = keys.of_layers("attention.head_count", layers)
+    state_numbers = 0
+    if any(map(keys.number, _STATE_KEYS)):
         attends = any(heads) and not architecture.startswith(_RECURRENT)
         kind = MemoryKind.HYBRID if attends else MemoryKind.RECURRENT
-        inner, size = number("ssm.inner_size"), number("ssm.state_size")
-        state = max(0, number("ssm.conv_kernel") - 1) * (
-            inner + 2 * number("ssm.group_count") * size
-        )
-        state += size * inner + width * (number("wkv.head_size") + 2)
-    elif number("attention.sliding_window") and architecture not in _WINDOW_UNUSED:
+        state_numbers = _state_numbers(keys)
+    elif keys.number("attention.sliding_window") and architecture not in _WINDOW_UNUSED:
         kind = MemoryKind.SLIDING_WINDOW
     else:
         kind = MemoryKind.ATTENTION
-    is_qwen_hybrid = architecture.startswith(("qwen35", "qwen3next"))
+    kv_numbers = 0
+    if kind is not MemoryKind.RECURRENT:
+        kv_numbers = _kv_numbers(keys, heads)
+    return Memory(kind, _KV_BYTES * kv_numbers, _STATE_BYTES * layers * state_numbers)
+
+
+def _state_numbers(keys: _ArchitectureKeys) -> int:
+    """Numbers in the recurrent state of a layer, at most."""
+    inner = keys.number("ssm.inner_size")
+    size = keys.number("ssm.state_size")
+    groups = keys.number("ssm.group_count")
+    convolved = max(0, keys.number("ssm.conv_kernel") - 1)
+    width = keys.number("embedding_length")
+    mamba = convolved * (inner + 2 * groups * size) + size * inner
+    rwkv = width * (keys.number("wkv.head_size") + 2)
+    return mamba + rwkv
+
+
+def _kv_numbers(keys: _ArchitectureKeys, heads: tuple[int, ...]) -> int:
+    """Numbers in the KV cache per token, over all layers with attention."""
+    layers = len(heads)
+    kv_heads = keys.of_layers("attention.head_count_kv", layers, default=-1)
+    width = keys.number("embedding_length")
+    is_qwen_hybrid = keys.architecture.startswith(("qwen35", "qwen3next"))
     usual_interval = _HYBRID_INTERVAL if is_qwen_hybrid else 1
-    interval = max(1, number("full_attention_interval", usual_interval))
-    attending = range(interval - 1, layers, interval)
-    if kind is MemoryKind.RECURRENT:
-        attending = range(0)
+    interval = max(1, keys.number("full_attention_interval", usual_interval))
     numbers = 0
-    for layer in attending:
-        size = width // heads[layer] if heads[layer] else 0
-        each = number("attention.key_length", size) + number(
-            "attention.value_length", size
-        )
-        numbers += each * (kv_heads[layer] if kv_heads[layer] >= 0 else heads[layer])
-    return Memory(kind, 2 * numbers, _STATE_BYTES * layers * state)
+    for layer in range(interval - 1, layers, interval):
+        usual_size = width // heads[layer] if heads[layer] else 0
+        key_size = keys.number("attention.key_length", usual_size)
+        value_size = keys.number("attention.value_length", usual_size)
+        # Without a count of its own, each head has keys and values.
+        count = kv_heads[layer] if kv_heads[layer] >= 0 else heads[layer]
+        numbers += count * (key_size + value_size)
+    return numbers
 
 
 def _fingerprint(file: BinaryIO, contents: Contents) -> str:
-    data_start, size = contents.data_start, contents.file_bytes
+    """A hash of the header, the file's size and samples of the weights."""
+    data_start = contents.data_start
+    size = contents.file_bytes
     file.seek(0)
     digest = hashlib.sha256()
-    left = min(data_start, size)
-    while left and (block := file.read(min(left, 1 << 20))):
+    unread_bytes = min(data_start, size)
+    while unread_bytes and (block := file.read(min(unread_bytes, _BLOCK_BYTES))):
         digest.update(block)
-        left -= len(block)
+        unread_bytes -= len(block)
     digest.update(struct.pack("<Q", size))
     step = max(_SAMPLE_BYTES, (size - data_start) // _SAMPLES)
-    for at in range(data_start, size, step):
-        file.seek(at)
+    for offset in range(data_start, size, step):
+        file.seek(offset)
         digest.update(file.read(_SAMPLE_BYTES))
     return digest.hexdigest()[:_FINGERPRINT_CHARACTERS]
 
@@ -386,21 +418,25 @@ class _Reader:
 
     def read(self) -> Contents:
         """Raises _DamagedError, OSError."""
-        tensors, pairs = self._number("Q"), self._number("Q")
+        contents = self._contents
+        tensors = self._number("Q")
+        pairs = self._number("Q")
         if tensors > _MOST_TENSORS or pairs > _MOST_PAIRS:
             raise _DamagedError
         for _ in range(pairs):
             self._pair()
         # As llama.cpp does.
         alignments = [1 << bits for bits in range(_MOST_ALIGNMENT_BITS + 1)]
-        if self._contents.pairs.get(_ALIGNMENT, _DEFAULT_ALIGNMENT) not in alignments:
+        if contents.pairs.get(_ALIGNMENT, _DEFAULT_ALIGNMENT) not in alignments:
             raise _DamagedError
-        self._contents.tensors.update(self._tensor() for _ in range(tensors))
-        self._contents.header_bytes = self._file.tell()
-        self._contents.file_bytes = os.fstat(self._file.fileno()).st_size
-        return self._contents
+        for _ in range(tensors):
+            self._tensor()
+        contents.header_bytes = self._file.tell()
+        contents.file_bytes = os.fstat(self._file.fileno()).st_size
+        return contents
 
-    def _tensor(self) -> tuple[str, Tensor]:
+    def _tensor(self) -> None:
+        """Read the description of a tensor."""
         name = self._text(_LONGEST_KEY_BYTES)
         dimensions = self._number("I")
         if dimensions > _MOST_DIMENSIONS:
@@ -411,12 +447,16 @@ class _Reader:
         tensor = Tensor(shape, kind, offset)
         if tensor.weights > _LARGEST_NUMBER or tensor.offset > _LARGEST_NUMBER:
             raise _DamagedError
-        return name, tensor
+        self._contents.tensors[name] = tensor
 
     def _pair(self) -> None:
-        key, kind = self._text(_LONGEST_KEY_BYTES), self._number("I")
+        """Read a key and its value."""
+        key = self._text(_LONGEST_KEY_BYTES)
+        kind = self._number("I")
         if kind == ARRAY:
-            self._array(key, self._number("I"), self._number("Q"))
+            item_kind = self._number("I")
+            length = self._number("Q")
+            self._array(key, item_kind, length)
         elif kind == STRING:
             self._contents.pairs[key] = self._text(_MOST_BYTES)
         elif kind in SCALARS:
@@ -425,19 +465,20 @@ class _Reader:
             raise _DamagedError
 
     def _array(self, key: str, kind: int, length: int) -> None:
+        """Read an array; its items are kept if they are few or asked for, but no fractions."""
         self._contents.array_lengths[key] = length
+        is_wanted = key in self._arrays_to_read
         if kind == STRING:
-            self._contents.strings[key] = self._strings(
-                length, keep=key in self._arrays_to_read
-            )
-        elif kind not in SCALARS or length > _MOST_BYTES:
+            self._contents.strings[key] = self._strings(length, keep=is_wanted)
+            return
+        if kind not in SCALARS or length > _MOST_BYTES:
             raise _DamagedError
-        elif SCALARS[kind] in "fd":
-            self._skip(length, SCALARS[kind])
-        elif length <= _SHORT_ARRAY or key in self._arrays_to_read:
-            self._contents.arrays[key] = self._unpack(f"{length}{SCALARS[kind]}")
+        code = SCALARS[kind]
+        is_kept = is_wanted or length <= _SHORT_ARRAY
+        if code in "fd" or not is_kept:
+            self._skip(length, code)
         else:
-            self._skip(length, SCALARS[kind])
+            self._contents.arrays[key] = self._unpack(f"{length}{code}")
 
     def _skip(self, length: int, code: str) -> None:
         self._take(length * struct.calcsize(f"<{code}"))
@@ -467,7 +508,7 @@ class _Reader:
         return strings
 
     def _text(self, most: int) -> str:
-        """A text of at most so many bytes; empty if it is too long to be useful.
+        """A text of at most `most` bytes; empty if it is too long to be useful.
 
         Chat templates have some thousands.
         """
@@ -475,18 +516,25 @@ class _Reader:
         if length > most:
             raise _DamagedError
         data = self._take(length)
-        if length > 1 << 20:
+        if length > _LONGEST_TEXT_BYTES:
             return ""
         return data.decode("utf-8", "replace")
 
     def _number(self, code: str) -> int:
+        """Read one number; `code`: a format of `struct`, without the byte order."""
         return self._unpack(code)[0]
 
     def _unpack(self, code: str) -> tuple[int, ...]:
-        return struct.unpack("<" + code, self._take(struct.calcsize("<" + code)))
+        little_endian = f"<{code}"
+        data = self._take(struct.calcsize(little_endian))
+        return struct.unpack(little_endian, data)
 
     def _take(self, length: int) -> bytes:
+        """Read so many bytes. Raises _DamagedError if the header would be too long, or ends."""
         self._left -= length
-        if self._left < 0 or len(data := self._file.read(length)) < length:
+        if self._left < 0:
+            raise _DamagedError
+        data = self._file.read(length)
+        if len(data) < length:
             raise _DamagedError
         return data

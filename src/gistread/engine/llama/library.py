@@ -16,7 +16,9 @@ _PACKAGE = "llama-cpp-python"
 _DESCRIBE = "gistread.engine.llama.worker.system_info"
 _DESCRIBE_WITHIN_S = 60
 
-_MISSING = re.compile(r"(lib[\w.+-]+): cannot open shared object file: No such file")
+_MISSING = re.compile(
+    r"(?P<library>lib[\w.+-]+): cannot open shared object file: No such file"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,31 +45,39 @@ def ask_library() -> Library:
     """
     try:
         process = run_python(_DESCRIBE, timeout_s=_DESCRIBE_WITHIN_S)
-        described = orjson.loads(process.stdout) if process.returncode == 0 else None
-    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+    except (OSError, subprocess.TimeoutExpired) as error:
         raise _unusable(str(error)) from None
     if process.returncode == -signal.SIGILL:
-        message = "This build of llama.cpp uses instructions that this processor lacks."
-        options = f"--force-reinstall --no-deps --no-cache-dir --no-binary {_PACKAGE}"
-        rebuild = pip_install(f"{options} {_PACKAGE}=={installed_version()}")
-        raise EngineError(
-            message, f"Rebuild it, with a C++ compiler installed: {rebuild}"
-        )
-    if described is None:
+        raise _too_new_instructions()
+    if process.returncode != 0:
         log = process.stderr.decode("utf-8", "replace").strip().splitlines()
         raise _unusable(log[-1] if log else f"exit status {process.returncode}")
-    gpus = tuple(Gpu(**gpu) for gpu in described["gpus"])
-    return Library(described["version"], tuple(described["kernels"]), gpus)
+    try:
+        description = orjson.loads(process.stdout)
+    except ValueError as error:
+        raise _unusable(str(error)) from None
+    gpus = tuple(Gpu(**gpu) for gpu in description["gpus"])
+    return Library(description["version"], tuple(description["kernels"]), gpus)
+
+
+def _too_new_instructions() -> EngineError:
+    options = f"--force-reinstall --no-deps --no-cache-dir --no-binary {_PACKAGE}"
+    rebuild = pip_install(f"{options} {_PACKAGE}=={installed_version()}")
+    return EngineError(
+        "This build of llama.cpp uses instructions that this processor lacks.",
+        f"Rebuild it, with a C++ compiler installed: {rebuild}",
+    )
 
 
 def _unusable(reason: str) -> EngineError:
     if missing := _MISSING.search(reason):
         return EngineError(
-            f"llama.cpp needs {missing[1]}, which this system lacks.",
+            f"llama.cpp needs {missing['library']}, which this system lacks.",
             "Install the package of it; on Debian and Ubuntu, libgomp.so.1 comes with: sudo apt "
             "install libgomp1",
         )
+    reinstall = pip_install(f"--force-reinstall --no-cache-dir {_PACKAGE}")
     return EngineError(
         f"llama-cpp-python cannot be used: {reason.rstrip('.')}.",
-        f"Install it again: {pip_install(f'--force-reinstall --no-cache-dir {_PACKAGE}')}",
+        f"Install it again: {reinstall}",
     )

@@ -39,9 +39,9 @@ def available_bytes() -> int:
     try:
         limit = (_GROUP / "memory.max").read_text().strip()
         used = int((_GROUP / "memory.current").read_text())
-        counts = dict(
-            line.split() for line in (_GROUP / "memory.stat").read_text().splitlines()
-        )
+        # Lines such as `inactive_file 4096`
+        statistics = (_GROUP / "memory.stat").read_text().splitlines()
+        counts = dict(line.split() for line in statistics)
     except (OSError, ValueError):
         return free
     if limit == "max":
@@ -53,11 +53,8 @@ def available_bytes() -> int:
 
 def free_disk_bytes(folder: Path) -> int | None:
     """Free bytes on the disk of a folder, which need not exist; None if unknown."""
-    existing = next(
-        parent
-        for parent in (folder.absolute(), *folder.absolute().parents)
-        if parent.exists()
-    )
+    path = folder.absolute()
+    existing = next(parent for parent in (path, *path.parents) if parent.exists())
     try:
         return shutil.disk_usage(existing).free
     except OSError:
@@ -75,11 +72,12 @@ def file_bytes(path: Path) -> int:
 def physical_cores() -> int:
     """Physical cores this process may use, given its affinity and control group."""
     cores = psutil.cpu_count(logical=False) or os.cpu_count() or 1
-    allowed = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
-    )
+    allowed = cores
+    if hasattr(os, "sched_getaffinity"):
+        allowed = len(os.sched_getaffinity(0))
     with contextlib.suppress(OSError, ValueError):  # The quota may be `max`
-        quota, period = map(int, (_GROUP / "cpu.max").read_text().split())
+        limits = (_GROUP / "cpu.max").read_text()  # `200000 100000`
+        quota, period = map(int, limits.split())
         allowed = min(allowed, math.ceil(quota / period))
     return max(1, min(cores, allowed))
 
@@ -103,14 +101,12 @@ def gpu_maker() -> str:
         if platform.machine() != "arm64":
             return ""
         return APPLE
-    if driven := next(
-        (maker for sign, maker in _DRIVERS.items() if Path(sign).exists()), ""
-    ):
-        return driven
-    for vendor in sorted(_CARDS.glob("renderD*/device/vendor")):
-        try:
-            if maker := _VENDORS.get(vendor.read_text().strip(), ""):
-                return maker
-        except OSError:
-            continue
+    for driver_file, maker in _DRIVERS.items():
+        if Path(driver_file).exists():
+            return maker
+    for vendor_file in sorted(_CARDS.glob("renderD*/device/vendor")):
+        with contextlib.suppress(OSError):
+            vendor = vendor_file.read_text().strip()
+            if vendor in _VENDORS:
+                return _VENDORS[vendor]
     return ""

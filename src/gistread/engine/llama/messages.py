@@ -81,7 +81,7 @@ class LoadAttempt:
 
     number: int
     remaining: int  # Layouts to try after it
-    notice: str  # For the person: what was reduced for lack of memory
+    notice: str  # For the user: what was reduced for lack of memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +124,10 @@ _KINDS: dict[str, type[Any]] = {
 
 
 def encode(message: Request | Command | Loaded | Event, request_id: int) -> bytes:
+    """The line for a message; `decode` reverses it."""
     content = {field.name: getattr(message, field.name) for field in fields(message)}
-    return (
-        orjson.dumps({"kind": type(message).__name__, "id": request_id, **content})
-        + b"\n"
-    )
+    line = {"kind": type(message).__name__, "id": request_id, **content}
+    return orjson.dumps(line) + b"\n"
 
 
 def decode(line: bytes) -> tuple[int, Any]:
@@ -138,22 +137,26 @@ def decode(line: bytes) -> tuple[int, Any]:
     """
     try:
         content = orjson.loads(line)
-        return content.pop("id"), _build(_KINDS[content.pop("kind")], content)
+        request_id = content.pop("id")
+        kind = _KINDS[content.pop("kind")]
+        return request_id, _build(kind, content)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ValueError(f"a line of {len(line):,} bytes is no message") from None
 
 
 def _build(kind: Any, value: Any) -> Any:
-    inside = get_args(kind)
+    """The object of type `kind` for decoded JSON."""
     if is_dataclass(kind) and isinstance(kind, type):
         hints = _hints(kind)
-        return kind(**{name: _build(hints[name], item) for name, item in value.items()})
+        members = {name: _build(hints[name], item) for name, item in value.items()}
+        return kind(**members)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(value)
+    arguments = get_args(kind)
     if get_origin(kind) is UnionType:  # `Type | None`
         if value is None:
             return None
-        return _build(inside[0], value)
+        return _build(arguments[0], value)
     if get_origin(kind) is tuple:  # Of any length
-        return tuple(_build(inside[0], item) for item in value)
+        return tuple(_build(arguments[0], item) for item in value)
     return value

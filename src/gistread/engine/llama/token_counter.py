@@ -41,7 +41,9 @@ _RULES = {
 }
 SUPPORTED = tuple(_RULES)
 
-_ARRAYS = tuple(f"tokenizer.ggml.{key}" for key in ("tokens", "merges", "token_type"))
+_TOKENS = "tokenizer.ggml.tokens"
+_MERGES = "tokenizer.ggml.merges"
+_TOKEN_TYPES = "tokenizer.ggml.token_type"
 _BYTE_LEVEL_BPE = "gpt2"
 _USER_DEFINED = 4  # Token type as numbered by llama.cpp: matched before a text is split
 # Characters. tiktoken panics on a million spaces in a row, and prints that over the screen.
@@ -49,10 +51,16 @@ _LONG_SPACE = 50_000
 
 
 def _alphabet() -> list[str]:
-    """The printable characters that byte-level BPE writes for the bytes (GPT-2)."""
+    """The printable characters that byte-level BPE writes for the bytes (GPT-2).
+
+    A printable byte is written as itself, any other as a character from 256 on: a space as `Ġ`.
+    """
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
-    others = itertools.count(256)
-    return [chr(byte if byte in printable else next(others)) for byte in range(256)]
+    substitutes = itertools.count(256)
+    return [
+        chr(byte) if byte in printable else chr(next(substitutes))
+        for byte in range(256)
+    ]
 
 
 class TokenCounter:
@@ -66,20 +74,20 @@ class TokenCounter:
 
     def count(self, text: str) -> int | None:
         """Count tokens; None if only llama.cpp can. Callable from any thread."""
-        if any(
-            text[at : at + _LONG_SPACE].isspace()
-            for at in range(0, len(text) - _LONG_SPACE, _LONG_SPACE)
-        ):
+        # Spaces of twice this length fill a block.
+        starts = range(0, len(text) - _LONG_SPACE, _LONG_SPACE)
+        if any(text[start : start + _LONG_SPACE].isspace() for start in starts):
             return None
         # llama.cpp gets a lone surrogate as a question mark (`worker/weights.py`).
-        pieces, tokens = [text.encode("utf-8", "replace").decode()], 0
+        pieces = [text.encode("utf-8", "replace").decode()]
+        tokens = 0
         for added in self._added:
-            parted = [piece.split(added) for piece in pieces]
-            tokens += sum(len(parts) - 1 for parts in parted)
-            pieces = [piece for parts in parted for piece in parts]
-        return tokens + sum(
-            len(self._encoding.encode_ordinary(piece)) for piece in pieces
-        )
+            parts_of_pieces = [piece.split(added) for piece in pieces]
+            tokens += sum(len(parts) - 1 for parts in parts_of_pieces)
+            pieces = list(itertools.chain.from_iterable(parts_of_pieces))
+        for piece in pieces:
+            tokens += len(self._encoding.encode_ordinary(piece))
+        return tokens
 
 
 def read_counter(path: Path) -> TokenCounter | None:
@@ -87,34 +95,40 @@ def read_counter(path: Path) -> TokenCounter | None:
 
     Takes a second for 150,000 tokens.
     """
-    # the encodings that tiktoken registers would be downloaded
+    # The encodings that tiktoken registers would be downloaded.
     from tiktoken import Encoding
 
-    byte_of = {character: byte for byte, character in enumerate(_alphabet())}
     try:
-        contents = read_contents(path, _ARRAYS)
+        contents = read_contents(path, (_TOKENS, _MERGES, _TOKEN_TYPES))
         if contents.text("tokenizer.ggml.model") != _BYTE_LEVEL_BPE:
             return None
-        tokens, merges = (contents.strings[key] for key in _ARRAYS[:2])
-        ranks = {bytes([byte]): byte for byte in range(256)}
-        for merge in merges:
-            left, right = merge.decode().split(" ")
-            ranks.setdefault(
-                bytes(byte_of[character] for character in left + right), len(ranks)
-            )
+        tokens = contents.strings[_TOKENS]
         encoding = Encoding(
             "gistread",
             pat_str=_RULES[contents.text("tokenizer.ggml.pre")],
-            mergeable_ranks=ranks,
+            mergeable_ranks=_ranks(contents.strings[_MERGES]),
             special_tokens={},
         )
     except (GistreadError, LookupError, ValueError):
         return None
-    written = [token.decode("utf-8", "replace") for token in tokens]
-    kinds = contents.arrays.get(_ARRAYS[2], ())
+    types = contents.arrays.get(_TOKEN_TYPES, ())
     added = [
-        text
-        for text, kind in zip(written, kinds, strict=False)
-        if kind == _USER_DEFINED and text
+        token.decode("utf-8", "replace")
+        for token, token_type in zip(tokens, types, strict=False)
+        if token_type == _USER_DEFINED and token
     ]
     return TokenCounter(encoding, added)
+
+
+def _ranks(merges: Iterable[bytes]) -> dict[bytes, int]:
+    """Ranks of the tokens, first of single bytes, then of merges such as `Ġ t`.
+
+    Raises LookupError or ValueError for a merge that is not of byte-level BPE.
+    """
+    byte_of = {character: byte for byte, character in enumerate(_alphabet())}
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    for merge in merges:
+        left, right = merge.decode().split(" ")
+        token = bytes(byte_of[character] for character in left + right)
+        ranks.setdefault(token, len(ranks))
+    return ranks

@@ -66,9 +66,17 @@ class WorkerProcess:
         self._listener: asyncio.Task[None] | None = None  # Once the model is loaded
 
     async def start(self, log_path: Path | None) -> None:
-        """Raises EngineError."""
-        # A socket of their own: nothing that is printed, by llama.cpp or `sitecustomize`, mixes
-        # with the messages.
+        """Start the process; what it prints is appended to the log. Raises EngineError."""
+        environment = {
+            "GOMP_SPINCOUNT": SPIN_COUNT,
+            **os.environ,
+            # ggml would start a debugger to print a backtrace, which takes seconds.
+            "GGML_NO_BACKTRACE": "1",
+            # The matrices of an adapter are too narrow for more threads to pay.
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+        # Messages have a socket of their own: nothing that llama.cpp or `sitecustomize` prints
+        # mixes with them.
         ours, theirs = socket.socketpair()
         with theirs, _open_log(log_path) as log_file:
             try:
@@ -79,21 +87,13 @@ class WorkerProcess:
                     stderr=log_file,
                     pass_fds=(theirs.fileno(),),
                     start_new_session=True,
-                    # ggml would start a debugger to print a backtrace, which takes seconds. The
-                    # matrices of an adapter are too narrow for more threads to pay.
-                    env={
-                        "GOMP_SPINCOUNT": SPIN_COUNT,
-                        **os.environ,
-                        "GGML_NO_BACKTRACE": "1",
-                        "OPENBLAS_NUM_THREADS": "1",
-                    },
+                    env=environment,
                 )
             except BaseException as error:
                 ours.close()
                 if isinstance(error, OSError):
-                    raise EngineError(
-                        f"The model's process cannot be started: {error}."
-                    ) from None
+                    problem = f"The model's process cannot be started: {error}."
+                    raise EngineError(problem) from None
                 raise
         self._incoming, self._outgoing = await asyncio.open_unix_connection(
             sock=ours, limit=_LINE_LIMIT_BYTES
@@ -121,23 +121,24 @@ class WorkerProcess:
         attempt: LoadAttempt | None = None
         self.send(message)
         while (received := await self._receive()) is not None:
-            match received[1]:
-                case messages.Loaded() as loaded:
+            request_id, event = received
+            match event:
+                case messages.Loaded():
+                    listening = self._listen()
                     self._listener = asyncio.create_task(
-                        self._listen(), name="engine-listener"
+                        listening, name="engine-listener"
                     )
-                    return loaded
-                case messages.Failed() as failed:
+                    return event
+                case messages.Failed():
                     raise LoadError(
-                        failed.message,
-                        failed.hint,
+                        event.message,
+                        event.hint,
                         attempt,
-                        next_may_succeed=failed.next_may_succeed,
+                        next_may_succeed=event.next_may_succeed,
                     )
-                case event:
-                    if isinstance(event, LoadAttempt):
-                        attempt = event
-                    self._on_event(*received)
+                case LoadAttempt():
+                    attempt = event
+            self._on_event(request_id, event)
         status = await self._wait()
         # An exception in Python: check whether llama.cpp can be loaded.
         if status == 1 and attempt is None:
@@ -162,9 +163,11 @@ class WorkerProcess:
         await self._wait()
 
     async def _listen(self) -> None:
+        """Pass on events until the worker closes the connection."""
         while (received := await self._receive()) is not None:
             self._on_event(*received)
-        self._on_lost(self, _reason(await self._wait()))
+        status = await self._wait()
+        self._on_lost(self, _reason(status))
 
     async def _receive(self) -> tuple[int, Any] | None:
         """The next message with its id; None when the worker has closed the connection."""
@@ -195,17 +198,18 @@ class WorkerProcess:
 def _open_log(path: Path | None) -> FileIO:
     """Open the log for appending, emptied first if it is large.
 
-    The null device if there is none to write.
+    The null device without a path, or if the log cannot be opened.
     """
     if path is not None:
         with contextlib.suppress(OSError):
             make_folder(path.parent)
-            large = path.exists() and path.stat().st_size > _LOG_LIMIT_BYTES
-            return FileIO(path, "wb" if large else "ab", opener=private_opener)
+            is_large = path.exists() and path.stat().st_size > _LOG_LIMIT_BYTES
+            return FileIO(path, "wb" if is_large else "ab", opener=private_opener)
     return FileIO(os.devnull, "wb")
 
 
 def _reason(status: int) -> str:
+    """Why a process ended, by its exit status: `SIGKILL, possibly out of memory`."""
     if status >= 0:
         return f"exit status {status}"
     try:

@@ -54,10 +54,11 @@ def short_name(model: str) -> str:
 
     `/models/Qwen2.5-7B-Q4_K_M.gguf` becomes `Qwen2.5-7B-Q4_K_M`.
     """
-    last = model.replace("\\", "/").rstrip("/").rpartition("/")[2] or model
-    if last.casefold().endswith(".gguf"):
-        return last[: -len(".gguf")]
-    return last
+    path = model.replace("\\", "/").rstrip("/")
+    name = path.rpartition("/")[2] or model
+    if name.casefold().endswith(".gguf"):
+        return name[: -len(".gguf")]
+    return name
 
 
 def named_fingerprint(model: str) -> str:
@@ -70,11 +71,9 @@ def named_fingerprint(model: str) -> str:
 
 
 def is_address(spec: str) -> bool:
-    return (
-        spec.strip()
-        .casefold()
-        .startswith(tuple(f"{scheme}://" for scheme in _USUAL_PORTS))
-    )
+    """Whether this is the address of a server, valid or not."""
+    scheme, separator, _ = spec.strip().partition("://")
+    return bool(separator) and scheme.casefold() in _USUAL_PORTS
 
 
 def parse_address(spec: str) -> ServerAddress:
@@ -89,7 +88,8 @@ def parse_address(spec: str) -> ServerAddress:
         port = parts.port
     except ValueError:
         raise EngineError("This is not a valid server address.", _FORM) from None
-    if parts.username is not None or parts.password is not None or parts.query:
+    has_login = parts.username is not None or parts.password is not None
+    if has_login or parts.query:
         raise EngineError(
             "The server address contains a password or a query, but addresses are displayed and "
             "stored.",
@@ -127,18 +127,21 @@ _OWN_VARIABLES = {
 
 def variable_of(address: ServerAddress) -> str:
     """The environment variable for this host: `GISTREAD_API_KEY_GPU_EXAMPLE_ORG`."""
-    return f"{VARIABLE}_" + re.sub(r"[^A-Z0-9]+", "_", address.host.upper()).strip("_")
+    host = re.sub(r"[^A-Z0-9]+", "_", address.host.upper()).strip("_")
+    return f"{VARIABLE}_{host}"
 
 
 def find_key(address: ServerAddress) -> str:
-    """The key for this server, or nothing.
+    """The API key for this server; empty if there is none.
 
-    May ask the system's keyring, which takes its time: for a thread.
+    May ask the system's keyring, which is slow: call it in a thread.
     """
-    names = [variable_of(address), _OWN_VARIABLES.get(address.host, "")]
+    names = [variable_of(address)]
+    if address.host in _OWN_VARIABLES:
+        names.append(_OWN_VARIABLES[address.host])
     if address.is_loopback:
         names.append(VARIABLE)
-    for name in filter(None, names):
+    for name in names:
         if key := os.environ.get(name, "").strip():
             return key
     try:
@@ -152,8 +155,10 @@ def find_key(address: ServerAddress) -> str:
 
 
 def key_hint(address: ServerAddress) -> str:
+    """Where to put the key for this server."""
+    variable = variable_of(address)
+    command = f"python3 -m keyring set {KEYRING} {address.origin}"
     return (
-        f"Put the key in the environment variable {variable_of(address)}, or in the system's "
-        "keyring: "
-        f"python3 -m keyring set {KEYRING} {address.origin}"
+        f"Put the key in the environment variable {variable}, or in the system's keyring: "
+        f"{command}"
     )

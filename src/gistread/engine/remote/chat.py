@@ -5,7 +5,7 @@ Optional fields that the server refuses are left out of later requests.
 
 import math
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
@@ -16,16 +16,20 @@ from gistread.engine.remote.connection import DONE, Connection, Json, member
 from gistread.engine.remote.discovery import DiscoveredModel, tokens_of
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
 
+# A piece of text for the estimate: a word, a digit, another sign of ASCII, a letter of the Latin
+# supplements, any other character, line breaks. `Gist 12!` has four.
 _PIECE = re.compile(
     r"[A-Za-z]+|[0-9]|[^\sA-Za-z0-9\u0080-\U0010ffff]|[\u0080-\u02af]|[\u02b0-\U0010ffff]|\n+"
 )
 _REFUSES_FIELD = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
-# An answer in more pieces or characters has more tokens than were asked for.
+# An answer in more pieces or characters than this is cut off: the server ignores `max_tokens`.
 _PIECES_PER_TOKEN = 4
 _SPARE_PIECES = 64
 _CHARACTERS_PER_PIECE = 16
 # Why servers end an answer before the model does; "error" comes with an event of its own.
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "filter"}
+# Types of the parts of a message that hold reasoning
+_THOUGHT_PARTS = ("thinking", "reasoning")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,29 +67,32 @@ class Chat:
 
         `is_last`: no other attempt follows. Raises RequestRefusedError, ServerLostError.
         """
+        # Constraints must not be dropped silently.
+        required = {"model", "messages", *request.extra}
         while True:
             body = self._body(request)
-            started = False
+            has_started = False
             try:
-                async with aclosing(
-                    self._answer(body, request.sampling.max_tokens, is_last)
-                ) as answer:
+                answering = self._answer(body, request.sampling.max_tokens, is_last)
+                async with aclosing(answering) as answer:
                     async for event in answer:
-                        started = True
+                        has_started = True
                         yield event
                 return
             except RequestRefusedError as refusal:
-                # Constraints must not be dropped silently.
-                refused = _refused_field(
-                    refusal, body, {"model", "messages", *request.extra}
-                )
-                if started or not refused:
+                optional = [name for name in body if name not in required]
+                refused = _refused_field(refusal, optional)
+                if has_started or not refused:
                     raise
                 self.unsupported.add(refused)
 
     async def _answer(
         self, body: Json, max_tokens: int, is_last: bool
     ) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
+        """Send one request; yield the pieces of the answer, then its end.
+
+        Raises RequestRefusedError, ServerLostError.
+        """
         usage: Json = {}
         finish = ""
         is_whole = False
@@ -95,29 +102,27 @@ class Chat:
         most_pieces = _PIECES_PER_TOKEN * max_tokens + _SPARE_PIECES
         most_characters = most_pieces * _CHARACTERS_PER_PIECE
         path = f"{self.model.base}/chat/completions"
-        async with aclosing(
-            self.connection.stream(path, body, is_last=is_last)
-        ) as events:
+        streaming = self.connection.stream(path, body, is_last=is_last)
+        async with aclosing(streaming) as events:
             try:
                 async for event in events:
                     if event is DONE:
                         is_whole = True
                         break
-                    piece, ended = _read(event)
-                    finish = ended or finish
+                    piece, event_finish = _read(event)
+                    finish = event_finish or finish
                     usage = event.get("usage") or usage
                     if piece is not None:
-                        piece = replace(
-                            piece, text=piece.text[: most_characters - characters]
-                        )
+                        text = piece.text[: most_characters - characters]
                         pieces += 1
-                        characters += len(piece.text)
-                        yield piece
+                        characters += len(text)
+                        yield replace(piece, text=text)
                     if pieces > most_pieces or characters >= most_characters:
                         finish = "length"
                         break
             except ServerLostError:
-                if not finish:  # Only the usage is missing.
+                # After the finish, only the usage is missing.
+                if not finish:
                     raise
         if not finish and not is_whole:
             raise ServerLostError("broke off in the middle of an answer")
@@ -126,12 +131,13 @@ class Chat:
     def _body(self, request: ChatRequest) -> dict[str, Any]:
         """Without penalties: each server has defaults that suit its models."""
         sampling = request.sampling
+        messages = [
+            {"role": message.role, "content": message.content}
+            for message in request.prompt
+        ]
         body: dict[str, Any] = {
             "model": self.model.model,
-            "messages": [
-                {"role": message.role, "content": message.content}
-                for message in request.prompt
-            ],
+            "messages": messages,
             "max_tokens": sampling.max_tokens,
             "temperature": sampling.temperature,
             "seed": sampling.seed,
@@ -143,22 +149,24 @@ class Chat:
             body["stop"] = list(sampling.stop)
         if "max_tokens" in self.unsupported:
             body["max_completion_tokens"] = body["max_tokens"]  # OpenAI's newer name
-        return {
-            name: value for name, value in body.items() if name not in self.unsupported
-        } | dict(request.extra)
+        for name in self.unsupported:
+            body.pop(name, None)
+        return {**body, **request.extra}
 
 
 def _read(event: Json) -> tuple[AnswerPiece | None, str]:
+    """The piece of an answer in an event, if any, and why the answer ends, if it does.
+
+    Raises ServerLostError for an event of an unknown form.
+    """
     match event:
         case {"choices": [{**choice}, *_]}:
             message = choice.get("delta") or choice.get("message")
-            text, thinks = _parts(member(message, "content"))
-            separate = member(message, "reasoning_content") or member(
-                message, "reasoning"
-            )
-            reasoning = thinks or bool(separate)
+            text, is_thought = _parts(member(message, "content"))
+            if member(message, "reasoning_content") or member(message, "reasoning"):
+                is_thought = True
+            piece = AnswerPiece(text, is_thought) if text or is_thought else None
             finish = choice.get("finish_reason")
-            piece = AnswerPiece(text, reasoning) if text or reasoning else None
             return piece, finish if isinstance(finish, str) else ""
         case {}:
             return None, ""
@@ -171,27 +179,26 @@ def _parts(content: Json) -> tuple[str, bool]:
         return content, False
     parts = content if isinstance(content, list) else []
     texts = [part if isinstance(part, str) else member(part, "text") for part in parts]
-    kinds = [member(part, "type") for part in parts]
     joined = "".join(text for text in texts if isinstance(text, str))
-    return joined, bool({"thinking", "reasoning"} & set(map(str, kinds)))
+    has_thought = any(member(part, "type") in _THOUGHT_PARTS for part in parts)
+    return joined, has_thought
 
 
 def _end_of(finish: str, usage: Json, pieces: int) -> AnswerEnd:
     """The end of an answer. Without reported usage, a piece counts as a token."""
-    reused = (
-        tokens_of(member(member(usage, "prompt_tokens_details"), "cached_tokens")) or 0
-    )
-    prefilled = max(0, (tokens_of(member(usage, "prompt_tokens")) or 0) - reused)
+    prompt_tokens = tokens_of(member(usage, "prompt_tokens")) or 0
+    details = member(usage, "prompt_tokens_details")
+    reused = tokens_of(member(details, "cached_tokens")) or 0
+    prefilled = max(0, prompt_tokens - reused)
     generated = tokens_of(member(usage, "completion_tokens")) or pieces
     return AnswerEnd(_FINISHES.get(finish, "end"), Usage(prefilled, reused, generated))
 
 
-def _refused_field(
-    refusal: RequestRefusedError, body: Mapping[str, Any], kept: set[str]
-) -> str:
+def _refused_field(refusal: RequestRefusedError, fields: Sequence[str]) -> str:
+    """The one of these fields that the server refuses, going by its message; empty if none."""
     if refusal.status not in _REFUSES_FIELD or refusal.is_too_long:
         return ""
-    named = [name for name in body if name not in kept and name in refusal.message]
+    named = [name for name in fields if name in refusal.message]
     return max(named, key=len, default="")
 
 
@@ -210,6 +217,7 @@ def estimate(text: str) -> int:
 
 
 def _most_tokens(piece: str) -> int:
+    """Most tokens that a vocabulary splits a piece into."""
     if piece.isascii():
         return math.ceil(len(piece) / _CHARACTERS_PER_TOKEN)
     return 1 if piece <= _LAST_OF_ALPHABETS else 2
@@ -217,6 +225,6 @@ def _most_tokens(piece: str) -> int:
 
 def estimate_prompt(prompt: Prompt) -> int:
     """Tokens of a prompt, with those of an unknown chat template and its own system prompt."""
-    further = len(prompt) - 1
-    template = _TEMPLATE_TOKENS + _MESSAGE_TOKENS * further
-    return sum(estimate(message.content) for message in prompt) + template
+    further_messages = len(prompt) - 1
+    template_tokens = _TEMPLATE_TOKENS + _MESSAGE_TOKENS * further_messages
+    return template_tokens + sum(estimate(message.content) for message in prompt)

@@ -26,10 +26,14 @@ from gistread.engine.remote.requester import Requester
 from gistread.errors import NoChoiceError
 
 _MOST_MISSES = 2  # Replies outside the schema after which it is no longer sent
+_ATTEMPTS_IN_WORDS = 2  # The second says what the model replied
 _PADDING_TOKENS = 96  # Room for white space around an option
 _QUOTED_CHARACTERS = 400  # Of a reply, when it is asked for again
 _CHOICE = "choice"
 _TRIMMED = " \t\r\n\"'`*_.,:;!()“”‘’«»"
+# What may separate an option from a reason: `yes, because he …`, `yes – he …`
+_AFTER_OPTION = re.compile(r"[.,:;)\n]|\s[-–—]")
+_JSON_OBJECT = re.compile(r"\{.*?\}", re.DOTALL)
 
 
 async def choose(
@@ -43,8 +47,8 @@ async def choose(
         return Choice(0, 1.0, NO_USAGE)
     # Enough tokens for any option: no token is shorter than a byte. Weak models pad JSON with white
     # space.
-    longest = max(len(json.dumps(option).encode()) for option in options)
-    sampling = Sampling(max_tokens=longest + _PADDING_TOKENS)
+    most_bytes = max(len(json.dumps(option).encode()) for option in options)
+    sampling = Sampling(max_tokens=most_bytes + _PADDING_TOKENS)
     usage = NO_USAGE
     request = ChatRequest(prompt, sampling, _schema(options))
     reply = await _ask_in_schema(requester, request, priority)
@@ -57,7 +61,7 @@ async def choose(
     listed = _listed(options)
     task = prompts.load("server_choice").fill(options=listed)
     *before, last = prompt
-    for _ in range(2):
+    for _ in range(_ATTEMPTS_IN_WORDS):
         with_task = (*before, Message(last.role, f"{last.content}\n\n{task}"))
         reply = await requester.ask(ChatRequest(with_task, sampling), priority)
         usage += reply.usage
@@ -117,14 +121,14 @@ async def stream_in_form(
             if not _may_refuse_schema(refusal):
                 raise
             requester.schema_misses = _MOST_MISSES
-    async with aclosing(
-        requester.stream(ChatRequest(prompt, sampling), priority)
-    ) as events:
+    free_request = ChatRequest(prompt, sampling)
+    async with aclosing(requester.stream(free_request, priority)) as events:
         async for event in events:
             yield event
 
 
 def _may_refuse_schema(refusal: RequestRefusedError) -> bool:
+    """Whether the schema may be the reason for a refusal."""
     return refusal.status in (400, 404, 422, 501) and not refusal.is_too_long
 
 
@@ -136,34 +140,42 @@ def match_option(reply: str, options: Sequence[str]) -> int | None:
     >>> match_option("Yes, because he says so.", ["yes", "no"])
     0
     """
-    named = _from_json(reply)
-    if named is not None:
-        forms = [named]
-    else:
-        first = (reply.strip().splitlines() or [""])[0]
-        # An option may be followed by a reason.
-        forms = [reply, first, re.split(r"[.,:;)\n]|\s[-–—]", first, maxsplit=1)[0]]
-
-    def letters(text: str) -> str:
-        # `<12>` and `12` are the same label
-        return "".join(filter(str.isalnum, text.casefold()))
-
-    for key in (str.strip, lambda text: text.strip(_TRIMMED).casefold(), letters):
-        keys = [key(option) for option in options]
-        for form in forms:
-            key_of_form = key(form)
-            if key_of_form and keys.count(key_of_form) == 1:
-                return keys.index(key_of_form)
+    in_json = _from_json(reply)
+    candidates = _beginnings(reply) if in_json is None else [in_json]
+    for normalize in (str.strip, _trimmed, _letters):
+        normal_options = [normalize(option) for option in options]
+        for candidate in map(normalize, candidates):
+            if candidate and normal_options.count(candidate) == 1:
+                return normal_options.index(candidate)
     return None
 
 
+def _beginnings(reply: str) -> list[str]:
+    """A reply, its first line, and its first words: a reason may follow the option."""
+    lines = reply.strip().splitlines()
+    line = lines[0] if lines else ""
+    words = _AFTER_OPTION.split(line, maxsplit=1)[0]
+    return [reply, line, words]
+
+
+def _trimmed(text: str) -> str:
+    return text.strip(_TRIMMED).casefold()
+
+
+def _letters(text: str) -> str:
+    """Letters and digits: `<12>` and `12` are the same label."""
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
 def _from_json(reply: str) -> str | None:
-    for text in (reply, *re.findall(r"\{.*?\}", reply, re.DOTALL)):
+    """The choice in a reply that is JSON, or contains an object; None if there is none."""
+    for text in (reply, *_JSON_OBJECT.findall(reply)):
         try:
             answer = json.loads(text)
         except (ValueError, RecursionError):
             continue
-        answer = answer.get(_CHOICE) if isinstance(answer, dict) else answer
+        if isinstance(answer, dict):
+            answer = answer.get(_CHOICE)
         if isinstance(answer, str | int):
             return str(answer)
     return None

@@ -68,10 +68,9 @@ class RemoteEngine(Activity, Engine):
         """`parallel` shrinks when the server reports overload."""
         if self._info is None or self._requester is None:
             raise EngineError("The model is not loaded yet.")
-        requester = self._requester
-        return replace(
-            self._info, parallel=requester.slots.limit, rates=requester.pace.rates
-        )
+        slots = self._requester.slots
+        rates = self._requester.pace.rates
+        return replace(self._info, parallel=slots.limit, rates=rates)
 
     async def start(self) -> EngineInfo:
         await self._started()
@@ -86,53 +85,51 @@ class RemoteEngine(Activity, Engine):
         self.publish(EngineState(Phase.STOPPED))
 
     async def _started(self) -> Requester:
+        """The server, started if it is not. Raises EngineError."""
         if self._requester is not None and not self._start.closed:
             return self._requester
         return await self._start.wait()
 
     async def _discover(self) -> Requester:
-        self.publish(
-            EngineState(Phase.LOADING, notice=f"Connecting to {self.address.origin} …")
-        )
-        ended = EngineState(Phase.STOPPED)
+        """Connect, and publish the phases. Closes the connection if that fails."""
+        connecting = f"Connecting to {self.address.origin} …"
+        self.publish(EngineState(Phase.LOADING, notice=connecting))
+        final_state = EngineState(Phase.STOPPED)  # If it is cancelled
         try:
             self._requester, notice = await self._connect()
-            ended = EngineState(Phase.IDLE, notice=notice)
+            final_state = EngineState(Phase.IDLE, notice=notice)
             return self._requester
         except GistreadError as error:
-            ended = EngineState(Phase.FAILED, notice=error.message)
+            final_state = EngineState(Phase.FAILED, notice=error.message)
             raise
         finally:
-            if ended.phase is not Phase.IDLE and self._connection is not None:
+            has_failed = final_state.phase is not Phase.IDLE
+            if has_failed and self._connection is not None:
                 await self._connection.close()
-            self.publish(ended)
+            self.publish(final_state)
 
     async def _connect(self) -> tuple[Requester, str]:
         """Find the server and its model. Also returns a warning for the user, or nothing."""
         key = await asyncio.to_thread(find_key, self.address)
-        if not (key.isascii() and key.isprintable()):
+        is_valid = key.isascii() and key.isprintable()
+        if not is_valid:
             raise EngineError(
                 f"The key for {self.address.origin} has characters that no key has.",
                 key_hint(self.address),
             )
-        connection = self._connection = Connection(
-            self.address, key, self.retry_policy, self.notice
-        )
+        connection = Connection(self.address, key, self.retry_policy, self.notice)
+        self._connection = connection
         with connection.translate_refusals():
             model = await connection.call(lambda: discovery.find(connection))
             dialect = model.dialect
             slots = RequestSlots(self.connections or model.slots or dialect.connections)
-            requester = Requester(
-                Chat(connection, model), slots, self, dialect.default_window
-            )
+            chat = Chat(connection, model)
+            requester = Requester(chat, slots, self, dialect.default_window)
             await _greet(requester)
-            reported = (
-                await discovery.loaded_window(connection, model) or model.context_tokens
-            )
-        window = min(
-            filter(None, (reported, self.context_tokens)),
-            default=dialect.default_window,
-        )
+            loaded = await discovery.loaded_window(connection, model)
+        reported = loaded or model.context_tokens
+        known_windows = filter(None, (reported, self.context_tokens))
+        window = min(known_windows, default=dialect.default_window)
         requester.window = window
         self._info = EngineInfo(
             name=short_name(model.model),  # The same on every server
@@ -144,7 +141,9 @@ class RemoteEngine(Activity, Engine):
         return requester, self._warning(key, reported, window)
 
     def _warning(self, key: str, reported: int | None, window: int) -> str:
-        if key and not self.address.is_encrypted and not self.address.is_loopback:
+        """A warning about the key or the window; empty if there is no reason for one."""
+        is_private = self.address.is_encrypted or self.address.is_loopback
+        if key and not is_private:
             return (
                 f"The key for {self.address.origin} is sent unencrypted and can be read on the "
                 "way. Use https."
@@ -170,28 +169,28 @@ class RemoteEngine(Activity, Engine):
 
         Raises PromptTooLongError, EngineError.
         """
-        requester, needed = await self._started(), estimate_prompt(prompt)
-        if needed + answer_tokens > requester.window:
-            raise PromptTooLongError(needed, answer_tokens, requester.window)
+        requester = await self._started()
+        prompt_tokens = estimate_prompt(prompt)
+        if prompt_tokens + answer_tokens > requester.window:
+            raise PromptTooLongError(prompt_tokens, answer_tokens, requester.window)
         with requester.chat.connection.translate_refusals():
             yield requester
 
     async def prepare(
         self, prompt: Prompt, priority: Priority = Priority.BACKGROUND
     ) -> Usage:
-        stable = prompt[-1].content[: prompt[-1].cacheable_prefix]
-        if (
-            not stable
-            or not (await self._started()).chat.model.dialect.has_prefix_cache
-        ):
+        *before, last = prompt
+        prefix = last.content[: last.cacheable_prefix]
+        if not prefix:
             return NO_USAGE
-        beginning = (*prompt[:-1], Message(prompt[-1].role, stable))
+        server = await self._started()
+        if not server.chat.model.dialect.has_prefix_cache:
+            return NO_USAGE
+        beginning = (*before, Message(last.role, prefix))
+        request = ChatRequest(beginning, Sampling(1), only_warms=True)
         async with self._server_for(beginning, 1) as requester:
-            return (
-                await requester.ask(
-                    ChatRequest(beginning, Sampling(1), only_warms=True), priority
-                )
-            ).usage
+            completion = await requester.ask(request, priority)
+        return completion.usage
 
     async def stream(
         self,
@@ -213,7 +212,8 @@ class RemoteEngine(Activity, Engine):
         priority: Priority = Priority.INTERACTIVE,
     ) -> Choice:
         check_options(options)
-        async with self._server_for(prompt, max(map(len, options))) as requester:
+        answer_tokens = max(map(len, options))  # One a character, at most
+        async with self._server_for(prompt, answer_tokens) as requester:
             return await choose(requester, prompt, options, priority)
 
 

@@ -75,11 +75,11 @@ class Connection:
         """
         client = self._open_client()
         method = "GET" if body is None else "POST"
+        url = self.address.origin + path
+        limit_s = self.policy.answer_s if loads else self.policy.short_s
         async with (
-            self._limited(
-                self.policy.answer_s if loads else self.policy.short_s, "giving up"
-            ),
-            client.stream(method, self.address.origin + path, json=body) as response,
+            self._limited(limit_s, "giving up"),
+            client.stream(method, url, json=body) as response,
         ):
             content = await _content(response)
         if not response.is_success:
@@ -98,19 +98,21 @@ class Connection:
         client = self._open_client()
         request = client.build_request("POST", self.address.origin + path, json=body)
         # Time limits cover single steps, not the time the consumer takes.
-        limit_s, then = self.policy.answer_s, "giving up" if is_last else "trying again"
+        limit_s = self.policy.answer_s
+        then = "giving up" if is_last else "trying again"
         async with self._limited(limit_s, then):
             response = await client.send(request, stream=True)
         try:
             content_type = response.headers.get("content-type", "").casefold()
             if response.is_success and "html" in content_type:
                 raise WebPageError(response.status_code, WEB_PAGE)
+            # A failure or a whole answer is one document, in place of events.
             if not response.is_success or "json" in content_type:
                 async with self._limited(limit_s, then):
                     content = await _content(response)
                 if not response.is_success:
                     raise self._failure(response.status_code, response.headers, content)
-                yield self._checked(_decode(content))
+                yield _checked(_decode(content))
                 yield DONE
                 return
             # Some servers send a byte order mark first.
@@ -125,7 +127,7 @@ class Connection:
                 if data.strip() == "[DONE]":
                     yield DONE
                     return
-                yield self._checked(_decode(data))
+                yield _checked(_decode(data))
         finally:
             await response.aclose()
 
@@ -143,35 +145,49 @@ class Connection:
 
     async def wait_before_retry(self, lost: ServerLostError, failures: int) -> None:
         """Wait before the next attempt. Raises EngineError after too many failures."""
-        policy = self.policy
-        attempts = (
-            policy.silent_attempts if isinstance(lost, SilentError) else policy.attempts
-        )
-        if failures >= attempts * (2 if lost.busy else 1):
+        if failures >= self._most_attempts(lost):
             raise lost_error(self.address, lost, failures) from None
-        back_off_s = min(policy.longest_s, policy.back_off_s * 2 ** (failures - 1))
-        wait_s = back_off_s * random.uniform(1 - _JITTER, 1 + _JITTER)
-        if lost.retry_after_s is not None:
-            if lost.retry_after_s > _LONGEST_WAITS * policy.longest_s:
-                raise EngineError(
-                    f"The server at {self.address.origin} takes no requests for the next "
-                    f"{lost.retry_after_s:,.0f} s.",
-                    f"Try again then. {KEPT}",
-                ) from None
-            wait_s = lost.retry_after_s + policy.back_off_s * random.uniform(
-                0.0, _JITTER
-            )
+        if lost.retry_after_s is None:
+            wait_s = self._back_off_s(failures)
+        else:
+            wait_s = self._requested_wait_s(lost.retry_after_s)
         self.notice(retry_notice(self.address, lost, wait_s))
         await asyncio.sleep(wait_s)
 
+    def _most_attempts(self, lost: ServerLostError) -> int:
+        if isinstance(lost, SilentError):
+            attempts = self.policy.silent_attempts
+        else:
+            attempts = self.policy.attempts
+        return 2 * attempts if lost.busy else attempts
+
+    def _back_off_s(self, failures: int) -> float:
+        """A pause that doubles with each failure, varied at random."""
+        doubled_s: float = self.policy.back_off_s * 2 ** (failures - 1)
+        pause_s = min(self.policy.longest_s, doubled_s)
+        return pause_s * random.uniform(1 - _JITTER, 1 + _JITTER)
+
+    def _requested_wait_s(self, retry_after_s: float) -> float:
+        """The pause that the server asks for, and a little more at random.
+
+        Raises EngineError if it is too long.
+        """
+        if retry_after_s > _LONGEST_WAITS * self.policy.longest_s:
+            raise EngineError(
+                f"The server at {self.address.origin} takes no requests for the next "
+                f"{retry_after_s:,.0f} s.",
+                f"Try again then. {KEPT}",
+            ) from None
+        return retry_after_s + self.policy.back_off_s * random.uniform(0.0, _JITTER)
+
     @contextlib.contextmanager
     def translate_refusals(self) -> Iterator[None]:
+        """Raise a RequestRefusedError as an EngineError with a hint."""
         try:
             yield
         except RequestRefusedError as refusal:
-            raise refused_error(
-                self.address, refusal, with_key=bool(self.key)
-            ) from None
+            has_key = bool(self.key)
+            raise refused_error(self.address, refusal, with_key=has_key) from None
 
     async def close(self) -> None:
         client, self._client = self._client, None
@@ -182,13 +198,16 @@ class Connection:
         if self._client is None:
             import httpx2  # slow to import
 
-            authorization = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+            policy = self.policy
+            headers = {"User-Agent": f"gistread/{__version__}"}
+            if self.key:
+                headers["Authorization"] = f"Bearer {self.key}"
             self._client = httpx2.AsyncClient(
-                headers={"User-Agent": f"gistread/{__version__}", **authorization},
+                headers=headers,
                 timeout=httpx2.Timeout(
-                    None, connect=self.policy.connect_s, write=self.policy.short_s
+                    None, connect=policy.connect_s, write=policy.short_s
                 ),
-                # Concurrency is limited in slots.py.
+                # `RequestSlots` limits the concurrency.
                 limits=httpx2.Limits(
                     max_connections=None, max_keepalive_connections=64
                 ),
@@ -205,20 +224,11 @@ class Connection:
         `then`: what happens at the limit.
         """
         silent_s = self.policy.silent_s
-
-        def tell() -> None:
-            until = time.strftime(
-                "%H:%M:%S", time.localtime(time.time() + limit_s - silent_s)
-            )
-            host = self.address.origin.partition("://")[2]
-            self.notice(
-                f"no reply from {host} for {silent_s:.0f} s; waiting until {until}, then {then}"
-            )
-
+        timer: asyncio.TimerHandle | None = None
         if silent_s < limit_s:
-            timer = asyncio.get_running_loop().call_later(silent_s, tell)
-        else:
-            timer = None
+            loop = asyncio.get_running_loop()
+            rest_s = limit_s - silent_s
+            timer = loop.call_later(silent_s, self._notice_silence, rest_s, then)
         try:
             with self._failures():
                 async with asyncio.timeout(limit_s):
@@ -227,8 +237,19 @@ class Connection:
             if timer is not None:
                 timer.cancel()
 
+    def _notice_silence(self, rest_s: float, then: str) -> None:
+        """Tell the user until when the server is waited for."""
+        limit = time.localtime(time.time() + rest_s)
+        until = time.strftime("%H:%M:%S", limit)
+        host = self.address.origin.partition("://")[2]
+        silent_s = self.policy.silent_s
+        self.notice(
+            f"no reply from {host} for {silent_s:.0f} s; waiting until {until}, then {then}"
+        )
+
     @contextlib.contextmanager
     def _failures(self) -> Iterator[None]:
+        """Raise errors of the HTTP library as ServerLostError or RequestRefusedError."""
         import httpx2
 
         try:
@@ -245,7 +266,8 @@ class Connection:
                 f"no connection within {self.policy.connect_s:.0f} s"
             ) from None
         except (httpx2.ConnectError, httpx2.ProxyError) as error:
-            if isinstance(cause := system_error(error), ssl.SSLCertVerificationError):
+            cause = system_error(error)
+            if isinstance(cause, ssl.SSLCertVerificationError):
                 raise UntrustedError(cause.verify_message) from None
             raise UnreachableError(_shorten(_reason(error))) from None
         except (httpx2.TransportError, httpx2.DecodingError) as error:
@@ -258,6 +280,7 @@ class Connection:
     def _failure(
         self, status: int, headers: "httpx2.Headers", content: bytes
     ) -> Exception:
+        """The error for a status that is no success: RequestRefusedError or ServerLostError."""
         if status < HTTPStatus.BAD_REQUEST:
             target = _shorten(headers.get("location", "another address"))
             return RequestRefusedError(status, f"it redirects to {target}")
@@ -275,35 +298,36 @@ class Connection:
             )
         return RequestRefusedError(status, message)
 
-    def _checked(self, event: Json) -> Json:
-        """Raises the error that an event reports, if any."""
-        error = member(event, "error")
-        if not error:
-            return event
-        message = _shorten(
-            str(error.get("message", "") if isinstance(error, dict) else error)
-        )
-        code = member(error, "code")
-        if isinstance(code, str) and code.isdecimal():
-            code = int(code)  # LiteLLM's are strings.
-        if _is_refusal(code):
-            raise RequestRefusedError(code, message)
-        raise ServerLostError(
-            f"failed in the middle of an answer ({message})",
-            busy=code in _BUSY,
-            message=message,
-        )
+
+def _checked(event: Json) -> Json:
+    """The event. Raises RequestRefusedError or ServerLostError if it reports an error."""
+    error = member(event, "error")
+    if not error:
+        return event
+    reported = error.get("message", "") if isinstance(error, dict) else error
+    message = _shorten(str(reported))
+    code = member(error, "code")
+    if isinstance(code, str) and code.isdecimal():
+        code = int(code)  # LiteLLM's are strings.
+    if _is_refusal(code):
+        raise RequestRefusedError(code, message)
+    raise ServerLostError(
+        f"failed in the middle of an answer ({message})",
+        busy=code in _BUSY,
+        message=message,
+    )
 
 
 def _is_refusal(code: Json) -> bool:
     """Whether a status says that the request itself is at fault."""
-    is_client_error = (
-        isinstance(code, int) and code // 100 == HTTPStatus.BAD_REQUEST // 100
-    )
+    if not isinstance(code, int):
+        return False
+    is_client_error = HTTPStatus.BAD_REQUEST <= code < HTTPStatus.INTERNAL_SERVER_ERROR
     return is_client_error and code not in _TRANSIENT
 
 
 async def _content(response: "httpx2.Response") -> bytes:
+    """The body of a response. Raises ServerLostError if it is too long."""
     content = bytearray()
     async for block in response.aiter_bytes():
         content += block
@@ -326,11 +350,13 @@ def _shorten(text: str) -> str:
 
 
 def _decode(data: bytes | str) -> Json:
+    """Decode JSON. Raises ServerLostError if it is something else."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
         text = data if isinstance(data, str) else data[:100].decode("utf-8", "replace")
-        what = WEB_PAGE if text.lstrip("\ufeff \r\n\t").startswith("<") else NO_JSON
+        is_page = text.lstrip("\ufeff \r\n\t").startswith("<")
+        what = WEB_PAGE if is_page else NO_JSON
         raise ServerLostError(f"sent {what}", answered=True) from None
 
 
@@ -349,6 +375,7 @@ def _ssl_context(*, encrypted: bool) -> ssl.SSLContext:
 
 
 def _message(content: bytes) -> str:
+    """The server's message in a response that reports a failure; empty for a web page."""
     text = content.decode("utf-8", "replace")
     with contextlib.suppress(ValueError):
         match json.loads(content):
@@ -364,10 +391,12 @@ def _message(content: bytes) -> str:
 
 
 def _reason(error: Exception) -> str:
+    """Why a connection failed, in the words of the system if it is known."""
     match system_error(error):
         case ssl.SSLError(reason=str(reason)) if reason:
             return reason.replace("_", " ").lower()
-        case OSError(errno=int(number), strerror=str(said)):
+        case OSError(errno=int(number), strerror=str(message)):
             # asyncio replaces the system's message by the address.
-            return os.strerror(number) if number > 0 else said
-    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+            return os.strerror(number) if number > 0 else message
+    text = " ".join(str(error).split()).rstrip(".")
+    return text or type(error).__name__

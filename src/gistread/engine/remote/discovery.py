@@ -21,6 +21,15 @@ from gistread.units import format_list
 _V1 = "/v1"
 _NO_SUCH_PATH = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
 _MOST_NAMED = 8  # Models in a message
+# What servers call the window in their list of models
+_WINDOW_NAMES = (
+    "max_model_len",
+    "context_length",
+    "context_window",
+    "max_context_length",
+)
+# The window in Ollama's list of parameters: `num_ctx    8192`
+_NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d+)\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +99,8 @@ async def _list_models(
 ) -> tuple[str, list[Mapping[str, Any]]]:
     """The base path of the service, and the models that it lists."""
     why = ""
-    for base in (address.path, address.path + _V1) if address.path else (_V1, ""):
+    bases = (address.path, address.path + _V1) if address.path else (_V1, "")
+    for base in bases:
         try:
             answer = await connection.fetch(f"{base}/models")
         except RequestRefusedError as error:
@@ -155,18 +165,19 @@ def _name_tests(name: str) -> tuple[Callable[[str], bool], ...]:
 def _only_model(
     address: ServerAddress, listed: list[Mapping[str, Any]]
 ) -> Mapping[str, Any]:
-    texts = [
-        entry for entry in listed if "embed" not in entry["id"].casefold()
-    ] or listed
-    if len(texts) == 1:
-        return texts[0]
-    if not texts:
+    """The only model, apart from those for embeddings. Raises EngineError if there are more."""
+    if not listed:
         raise EngineError(
             f"{address.origin} has no model.", "Load one there and try again."
         )
+    for_text = [entry for entry in listed if "embed" not in entry["id"].casefold()]
+    entries = for_text or listed
+    if len(entries) == 1:
+        return entries[0]
+    example = f"{address.origin}{address.path or _V1}#{entries[0]['id']}"
     raise EngineError(
-        f"{address.origin} has several models: {_names(texts)}.",
-        f"Name one: {address.origin}{address.path or _V1}#{texts[0]['id']}",
+        f"{address.origin} has several models: {_names(entries)}.",
+        f"Name one: {example}",
     )
 
 
@@ -177,66 +188,53 @@ def _names(entries: list[Mapping[str, Any]]) -> str:
 async def _with_details(
     connection: Connection, model: DiscoveredModel
 ) -> DiscoveredModel:
+    """Add the window and slots that the program reports in a way of its own."""
     match model.dialect.title:
         case _LLAMA_SERVER.title:
             props = await _props(connection, model)
-            window = tokens_of(
-                member(member(props, "default_generation_settings"), "n_ctx")
-            )
+            settings = member(props, "default_generation_settings")
+            window = tokens_of(member(settings, "n_ctx")) or model.context_tokens
             slots = tokens_of(member(props, "total_slots"))
-            return replace(
-                model, context_tokens=window or model.context_tokens, slots=slots
-            )
+            return replace(model, context_tokens=window, slots=slots)
         case _OLLAMA.title:
-            shown = await _query(
-                connection, f"{model.root}/api/show", {"model": model.model}
-            )
-            number = re.search(
-                r"^\s*num_ctx\s+(\d+)\s*$",
-                str(member(shown, "parameters")),
-                re.MULTILINE,
-            )
-            return replace(model, context_tokens=int(number[1]) if number else None)
+            description = await _ollama_description(connection, model)
+            parameters = str(member(description, "parameters"))
+            num_ctx = _NUM_CTX.search(parameters)
+            return replace(model, context_tokens=int(num_ctx[1]) if num_ctx else None)
         case _LM_STUDIO.title:
-            details = await _query(
-                connection, f"{model.root}/api/v0/models/{model.model}"
-            )
+            path = f"{model.root}/api/v0/models/{model.model}"
+            details = await _query(connection, path)
             loaded = tokens_of(member(details, "loaded_context_length"))
-            return replace(
-                model,
-                context_tokens=loaded
-                or tokens_of(member(details, "max_context_length")),
-            )
+            longest = tokens_of(member(details, "max_context_length"))
+            return replace(model, context_tokens=loaded or longest)
     return model
 
 
 async def _detect_dialect(
     connection: Connection, model: DiscoveredModel
 ) -> DiscoveredModel:
+    """Recognise llama-server and Ollama by their own endpoints."""
     props = await _query(connection, f"{model.root}/props")
     if member(props, "default_generation_settings") is not None:
         return replace(model, dialect=_LLAMA_SERVER)
     version = await _query(connection, f"{model.root}/api/version")
-    shown: Json = None
-    if version:
-        shown = await _query(
-            connection, f"{model.root}/api/show", {"model": model.model}
-        )
-    if (
-        member(shown, "model_info") is not None
-        or member(shown, "modelfile") is not None
-    ):
-        return replace(model, dialect=_OLLAMA)
+    if not version:
+        return model
+    description = await _ollama_description(connection, model)
+    for name in ("model_info", "modelfile"):
+        if member(description, name) is not None:
+            return replace(model, dialect=_OLLAMA)
     return model
 
 
+async def _ollama_description(connection: Connection, model: DiscoveredModel) -> Json:
+    """Ollama's description of a model; None if there is none."""
+    return await _query(connection, f"{model.root}/api/show", {"model": model.model})
+
+
 def _listed_window(entry: Mapping[str, Any]) -> int | None:
-    for name in (
-        "max_model_len",
-        "context_length",
-        "context_window",
-        "max_context_length",
-    ):
+    """The window that a list of models reports; None if it does not."""
+    for name in _WINDOW_NAMES:
         if tokens := tokens_of(entry.get(name)):
             return tokens
     meta = entry.get("meta")
@@ -250,13 +248,11 @@ async def _props(connection: Connection, model: DiscoveredModel) -> Json:
     """
     path = f"{model.root}/props"
     try:
-        match await connection.fetch(path):
-            case {"role": "router"}:
-                return await connection.fetch(
-                    f"{path}?model={quote(model.model, safe='')}", loads=True
-                )
-            case props:
-                return props
+        props = await connection.fetch(path)
+        if member(props, "role") != "router":
+            return props
+        name = quote(model.model, safe="")
+        return await connection.fetch(f"{path}?model={name}", loads=True)
     except RequestRefusedError:
         return None
     except ServerLostError as lost:
@@ -266,12 +262,14 @@ async def _props(connection: Connection, model: DiscoveredModel) -> Json:
 
 
 def tokens_of(value: Json) -> int | None:
-    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-        return value
-    return None
+    """A number of tokens; None if the value is none."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if value > 0 else None
 
 
 async def _query(connection: Connection, path: str, body: Json = None) -> Json:
+    """The answer to an optional request; None if the server gives none."""
     try:
         return await connection.fetch(path, body)
     except (RequestRefusedError, ServerLostError):

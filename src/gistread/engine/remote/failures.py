@@ -45,14 +45,14 @@ class RequestRefusedError(Exception):
     @property
     def is_too_long(self) -> bool:
         """Whether prompt and answer exceed the window, going by the message."""
+        if self.status not in _MAY_BE_TOO_LONG:
+            return False
         message = self.message.casefold()
-        return self.status in _MAY_BE_TOO_LONG and any(
-            words in message for words in _TOO_LONG
-        )
+        return any(words in message for words in _TOO_LONG)
 
 
 class WebPageError(RequestRefusedError):
-    """The server sent a web page, as proxies and Wi-Fi networks do that want a login."""
+    """The server sent a web page, such as the login page of a proxy or a Wi-Fi network."""
 
 
 @dataclass(eq=False)
@@ -98,7 +98,7 @@ class RetryPolicy:
 
 
 def cut(text: str, most: int) -> str:
-    """The text in at most so many characters."""
+    """The text, with its end replaced by … if it is longer than `most` characters."""
     if len(text) <= most:
         return text
     return f"{text[: most - 1]}…"
@@ -107,6 +107,7 @@ def cut(text: str, most: int) -> str:
 def lost_error(
     address: ServerAddress, lost: ServerLostError, attempts: int = 1
 ) -> EngineError:
+    """The error for the user after the last attempt."""
     if isinstance(lost, UntrustedError):
         return EngineError(
             f"The certificate of {address.origin} is not trusted: {lost.reason}.",
@@ -121,21 +122,23 @@ def lost_error(
 
 
 def retry_notice(address: ServerAddress, lost: ServerLostError, seconds: float) -> str:
+    """What failed, and in how many seconds the request is repeated."""
     host = address.origin.partition("://")[2]
     if isinstance(lost, UnreachableError):
-        what = f"no connection to {host} ({lost.reason})"
+        failure = f"no connection to {host} ({lost.reason})"
     else:
-        what = f"{host} {lost.reason}"
-    return f"{cut(what, _NOTICE_CHARACTERS)}; again in {max(1.0, seconds):.0f} s"
+        failure = f"{host} {lost.reason}"
+    return f"{cut(failure, _NOTICE_CHARACTERS)}; again in {max(1.0, seconds):.0f} s"
 
 
 def refused_error(
     address: ServerAddress, refusal: RequestRefusedError, *, with_key: bool
 ) -> EngineError:
+    """The error for the user; `with_key`: a key was sent."""
     if refusal.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        what = "rejects the key" if with_key else "requires a key"
+        reaction = "rejects the key" if with_key else "requires a key"
         return EngineError(
-            f"The server at {address.origin} {what} ({refusal.status}).",
+            f"The server at {address.origin} {reaction} ({refusal.status}).",
             key_hint(address),
         )
     if isinstance(refusal, WebPageError):
@@ -149,12 +152,12 @@ def refused_error(
             f"The server at {address.origin} says that the prompt is too long: {message}.",
             "Set context_tokens in the settings to the window that its model was loaded with.",
         )
-    refused = f"The server at {address.origin} refuses the request"
+    problem = f"The server at {address.origin} refuses the request"
     if refusal.status:
-        refused += f" ({refusal.status})"
+        problem += f" ({refusal.status})"
     if message:
-        refused += f": {message}"
+        problem += f": {message}"
     return EngineError(
-        f"{refused}.",
+        f"{problem}.",
         "See the server's log. `gistread docs models` lists the servers known to work.",
     )

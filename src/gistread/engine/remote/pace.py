@@ -8,7 +8,7 @@ from gistread.engine.protocol import Rates
 _LEAST_PROMPT_TOKENS = 40
 _LEAST_SECONDS = 0.02
 _LATEST_WEIGHT = 0.5  # Of the latest reply
-# Times as slow as prompts, until an answer of several pieces has been seen
+# Prompt tokens evaluated in the time of one decoded token, until an answer has been timed
 _DECODED_SLOWER = 10
 
 
@@ -38,6 +38,7 @@ class ServerPace:
 
 
 def _mixed(known: float, latest: float) -> float:
+    """A moving average of rates."""
     if not known:
         return latest
     return (1 - _LATEST_WEIGHT) * known + _LATEST_WEIGHT * latest

@@ -56,18 +56,17 @@ class Activity(Observable):
 
     def notice(self, line: str) -> None:
         """Publish a problem in one line without changing the phase."""
-        if line != self.state.notice:
-            self.publish(
-                EngineState(
-                    self.state.phase,
-                    priority=self.state.priority,
-                    notice=line,
-                    is_fault=True,
-                )
-            )
+        state = self.state
+        if line == state.notice:
+            return
+        with_notice = EngineState(
+            state.phase, priority=state.priority, notice=line, is_fault=True
+        )
+        self.publish(with_notice)
 
     @contextmanager
     def working(self, priority: Priority) -> Iterator[None]:
+        """Count a request as running, and publish the phases of its beginning and end."""
         self._running.append(priority)
         if self.state.phase in (Phase.IDLE, Phase.PREFILL):
             self.publish(EngineState(Phase.PREFILL, priority=min(self._running)))
@@ -79,15 +78,15 @@ class Activity(Observable):
                 self.publish(EngineState(Phase.IDLE))
 
     def piece(self) -> None:
+        """Note that a piece of an answer has arrived."""
         if self.state.phase in (Phase.IDLE, Phase.PREFILL):
-            self.publish(
-                EngineState(Phase.DECODE, priority=min(self._running, default=None))
-            )
+            priority = min(self._running, default=None)
+            self.publish(EngineState(Phase.DECODE, priority=priority))
 
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """What one request got."""
+    """The whole answer to a request that was sent once."""
 
     text: str  # Without thoughts
     finish: Finish
@@ -110,12 +109,13 @@ class RequestSlots:
     def __init__(self, limit: int) -> None:
         # Concurrent requests; halved when the server reports overload
         self.limit = max(1, limit)
-        self._taken: list[RequestSlot] = []
+        self._granted: list[RequestSlot] = []
         self._waiting = Counter[Priority]()
         self._changed = asyncio.Condition()
 
     @asynccontextmanager
     async def slot(self, priority: Priority) -> AsyncIterator[RequestSlot]:
+        """Wait for a slot, and hold it. Lowers the limit if the server is overloaded."""
         async with self._changed:
             self._waiting[priority] += 1
             try:
@@ -125,7 +125,7 @@ class RequestSlots:
                 self._waiting[priority] -= 1
                 self._changed.notify_all()
             slot = RequestSlot(priority, self.limit)
-            self._taken.append(slot)
+            self._granted.append(slot)
         try:
             yield slot
         except ServerLostError as lost:
@@ -134,26 +134,25 @@ class RequestSlots:
                 self.limit = max(1, self.limit // 2)
             raise
         finally:
-            self._taken.remove(slot)
+            self._granted.remove(slot)
             async with self._changed:
                 self._changed.notify_all()
 
     def _is_free(self, priority: Priority) -> bool:
-        goes_first = (
-            priority is Priority.INTERACTIVE or not self._waiting[Priority.INTERACTIVE]
+        must_yield = (
+            priority is Priority.BACKGROUND and self._waiting[Priority.INTERACTIVE] > 0
         )
-        return goes_first and len(self._taken) < self.limit
+        return not must_yield and len(self._granted) < self.limit
 
     def _preempt(self) -> None:
-        """Ask the newest background requests to end, as many as interactive ones lack a slot."""
-        free = max(0, self.limit - len(self._taken))
+        """Ask the newest background requests to end, one for each interactive one that waits."""
+        free = max(0, self.limit - len(self._granted))
         lacking = max(0, self._waiting[Priority.INTERACTIVE] - free)
         background = [
-            slot
-            for slot in reversed(self._taken)
-            if slot.priority is Priority.BACKGROUND
+            slot for slot in self._granted if slot.priority is Priority.BACKGROUND
         ]
-        for slot in background[:lacking]:
+        newest_first = background[::-1]
+        for slot in newest_first[:lacking]:
             slot.preempted.set()
 
 
@@ -185,56 +184,60 @@ class Requester:
         A thought that was cut off is repeated once with more room, and an empty answer is asked for
         once more. Raises RequestRefusedError, EngineError.
         """
+        connection = self.chat.connection
         failures = 0
         repeats = self._repeats_of(request)
         spent = NO_USAGE
         while True:
-            streamed = False
+            has_text = False
             try:
                 async with self.slots.slot(priority) as slot:
-                    is_last = (
-                        failures + 1 >= self.chat.connection.policy.silent_attempts
-                    )
+                    is_last = failures + 1 >= connection.policy.silent_attempts
                     sending = self._send(request, repeats.room, slot, is_last=is_last)
                     async with aclosing(sending) as events:
                         async for event in events:
-                            if not isinstance(event, _Reply):
-                                streamed = streamed or isinstance(event, TextDelta)
-                                yield event
-                                continue
-                            spent += event.usage
-                            if request.only_warms or not self._asks_again(
-                                event, repeats
-                            ):
-                                yield Completion(event.text, event.finish, spent)
-                                return
-                            if streamed:
-                                yield StreamRestarted("the answer was incomplete")
+                            if isinstance(event, _Reply):
+                                reply = event
+                                break
+                            has_text = has_text or isinstance(event, TextDelta)
+                            yield event
+                    spent += reply.usage
+                    asks_again = self._asks_again(reply, request, repeats)
             except _PreemptedError:
-                if streamed:
+                if has_text:
                     yield StreamRestarted("a question went first")
+                continue
             except ServerLostError as lost:
                 failures += 1
-                await self.chat.connection.wait_before_retry(lost, failures)
-                if streamed:
+                await connection.wait_before_retry(lost, failures)
+                if has_text:
                     yield StreamRestarted(f"the server {lost.reason}")
+                continue
+            if not asks_again:
+                yield Completion(reply.text, reply.finish, spent)
+                return
+            if has_text:
+                yield StreamRestarted("the answer was incomplete")
 
     def _repeats_of(self, request: ChatRequest) -> "_Repeats":
         if request.only_warms:
             return _Repeats(0, may_think_longer=False, may_ask_again=False)
         return _Repeats(self.thinking_tokens)
 
-    def _asks_again(self, reply: _Reply, repeats: "_Repeats") -> bool:
-        """Whether a request is to be repeated, each time for one reason."""
+    def _asks_again(
+        self, reply: _Reply, request: ChatRequest, repeats: "_Repeats"
+    ) -> bool:
+        """Whether to repeat a request: once for a cut thought, once for an empty answer."""
+        if request.only_warms:
+            return False
         if reply.reasoned:
-            self.thinking_tokens = max(
-                self.thinking_tokens, repeats.room, _THINKING_TOKENS
-            )
+            known_tokens = max(self.thinking_tokens, repeats.room)
+            self.thinking_tokens = max(known_tokens, _THINKING_TOKENS)
         if reply.is_cut_thought and repeats.may_think_longer:
             repeats.may_think_longer = False
             repeats.room = max(2 * repeats.room, _THINKING_TOKENS)
             return True
-        is_empty = not (reply.text.strip() or reply.is_cut_thought)
+        is_empty = not reply.text.strip() and not reply.is_cut_thought
         if is_empty and repeats.may_ask_again:
             repeats.may_ask_again = False
             # A stop string may have followed the thought; with room for one it is not sent.
@@ -251,14 +254,16 @@ class Requester:
         """
         sampling = request.sampling
         prompt_tokens = estimate_prompt(request.prompt)
-        room = max(0, min(room, self.window - prompt_tokens - sampling.max_tokens))
+        free_tokens = self.window - prompt_tokens - sampling.max_tokens
+        room = max(0, min(room, free_tokens))
+        # A server does not apply the grammar: its answer may begin with a stop string.
+        has_grammar = bool(sampling.grammar)
         incoming = _Incoming(
             ReasoningFilter(begun=self.begins_thinking),
-            # Without its grammar an answer may begin with a stop string, and a thought may contain
-            # one.
-            StopStringFilter(sampling.stop, skip_leading=bool(sampling.grammar)),
+            StopStringFilter(sampling.stop, skip_leading=has_grammar),
         )
-        stop = () if sampling.grammar or room else sampling.stop
+        # A thought may contain a stop string.
+        stop = () if has_grammar or room else sampling.stop
         with_room = replace(sampling, max_tokens=sampling.max_tokens + room, stop=stop)
         asking = self.chat.ask(replace(request, sampling=with_room), is_last=is_last)
         with self.activity.working(slot.priority):
@@ -307,8 +312,8 @@ class Requester:
             incoming.first_piece_s = incoming.first_piece_s or incoming.seconds
             self.activity.piece()
             incoming.reasoned_apart = incoming.reasoned_apart or event.reasoning
-            passed, void = incoming.reasoning.feed(event.text)
-            if void and incoming.text:
+            passed, was_all_thought = incoming.reasoning.feed(event.text)
+            if was_all_thought and incoming.text:
                 incoming.text = ""
                 yield StreamRestarted("the text so far was reasoning")
             new = incoming.stops.feed(passed)
@@ -321,7 +326,7 @@ class Requester:
 
 @dataclass(slots=True)
 class _Repeats:
-    """What a request may still be repeated for."""
+    """Reasons for which a request may still be repeated."""
 
     room: int  # Tokens for reasoning
     may_think_longer: bool = True
@@ -355,26 +360,29 @@ class _Incoming:
             return True
         if self.ended.finish != "length":
             return False
-        return self.reasoning.begins_withheld or (
-            not has_room and seems_thought(self.text)
-        )
+        if self.reasoning.begins_withheld:
+            return True
+        return not has_room and seems_thought(self.text)
 
 
 async def _next(
     answer: AsyncGenerator[AnswerPiece | AnswerEnd], slot: RequestSlot
 ) -> AnswerPiece | AnswerEnd | None:
-    """Raises _PreemptedError when an interactive request needs the slot."""
+    """The next event of an answer; None after the last.
+
+    Raises _PreemptedError when an interactive request needs the slot.
+    """
     if slot.priority is Priority.INTERACTIVE:
         return await anext(answer, None)
-    step = asyncio.ensure_future(anext(answer, None))
+    event = asyncio.ensure_future(anext(answer, None))
     preempted = asyncio.ensure_future(slot.preempted.wait())
     try:
-        await asyncio.wait({step, preempted}, return_when=asyncio.FIRST_COMPLETED)
-        if step.done():
-            return step.result()
+        await asyncio.wait({event, preempted}, return_when=asyncio.FIRST_COMPLETED)
+        if event.done():
+            return event.result()
         raise _PreemptedError
     finally:
         preempted.cancel()
-        if not step.done():
-            step.cancel()
-            await asyncio.gather(step, return_exceptions=True)
+        if not event.done():
+            event.cancel()
+            await asyncio.gather(event, return_exceptions=True)

@@ -93,16 +93,14 @@ class Worker:
         try:
             model = load(message, self.send)
         except GistreadError as error:
-            self.send(
-                messages.Failed(
-                    error.message, error.hint, isinstance(error, LayoutError)
-                )
-            )
+            next_may_succeed = isinstance(error, LayoutError)
+            self.send(messages.Failed(error.message, error.hint, next_may_succeed))
             return
         self._scheduler = Scheduler(model, self.send)
         self.send(messages.Loaded(model.info, library()))
 
     def _take_messages(self, scheduler: Scheduler) -> None:
+        """Handle the messages that have come; wait for one while there is no work."""
         while scheduler.idle or not self._inbox.empty():
             request_id, message = self._inbox.get()
             match message:
@@ -122,29 +120,32 @@ class Worker:
             assert self._scheduler is not None
             model = self._scheduler.model
             if isinstance(request, messages.Count):
-                weights = model.weights
-                if request.prompt:
-                    tokens = weights.prompt_tokens(request.prompt)
-                else:
-                    tokens = weights.tokens_of(request.text)
-                self.send(messages.Counted(len(tokens)), request_id)
+                self.send(messages.Counted(_count(model, request)), request_id)
             else:
-                self._scheduler.submit(_request(model, request_id, request))
+                self._scheduler.submit(_scheduled(model, request_id, request))
         except PromptTooLongError as error:
-            self.send(
-                messages.TooLong(
-                    error.prompt_tokens, error.answer_tokens, error.context_tokens
-                ),
-                request_id,
+            too_long = messages.TooLong(
+                error.prompt_tokens, error.answer_tokens, error.context_tokens
             )
+            self.send(too_long, request_id)
         except Exception as error:
             self.send(messages.Failed(str(error) or type(error).__name__), request_id)
 
 
-def _request(
+def _count(model: LoadedModel, request: messages.Count) -> int:
+    """Tokens of a prompt or a text."""
+    if request.prompt:
+        return len(model.weights.prompt_tokens(request.prompt))
+    return len(model.weights.tokens_of(request.text))
+
+
+def _scheduled(
     model: LoadedModel, request_id: int, message: messages.Generate | messages.Choose
 ) -> ScheduledRequest:
-    """Raises PromptTooLongError, and ValueError for an invalid grammar."""
+    """The request for the scheduler.
+
+    Raises PromptTooLongError, and ValueError for an invalid grammar.
+    """
     weights = model.weights
     prompt = weights.prompt_tokens(message.prompt)
     cacheable = _cacheable_tokens(model, message.prompt, prompt)
@@ -152,14 +153,13 @@ def _request(
     stop: tuple[str, ...] = ()
     match message:
         case messages.Choose():
-            # One token more than the longest option: the end of the turn may decide.
-            max_tokens = (
-                max(len(weights.tokens_of(option)) for option in message.options) + 1
-            )
+            longest = max(len(weights.tokens_of(option)) for option in message.options)
+            max_tokens = longest + 1  # The end of the turn may decide.
             sampler = OptionSampler(weights, message.options)
             prompt += sampler.common_tokens
         case messages.Generate():
-            max_tokens, stop = message.sampling.max_tokens, message.sampling.stop
+            max_tokens = message.sampling.max_tokens
+            stop = message.sampling.stop
             sampler = FreeSampler(weights, message.sampling)
             if message.only_warms and cacheable:
                 prompt = prompt[:cacheable]
@@ -180,10 +180,13 @@ def _request(
 def _cacheable_tokens(
     model: LoadedModel, prompt: Sequence[Message], tokens: list[int]
 ) -> int:
+    """How many of a prompt's tokens belong to its cacheable beginning."""
     *before, last = prompt
     if not last.cacheable_prefix:
         return 0
-    beginning = [*before, Message(last.role, last.content[: last.cacheable_prefix])]
+    prefix = last.content[: last.cacheable_prefix]
+    beginning = [*before, Message(last.role, prefix)]
+    # The template ends the beginning in another way.
     return common_prefix(model.weights.prompt_tokens(beginning), tokens)
 
 
@@ -196,7 +199,9 @@ def main() -> None:
     # folder.
     disable_core_dumps()
     descriptor = int(sys.argv[1])
-    worker = Worker(os.fdopen(descriptor, "rb"), os.fdopen(os.dup(descriptor), "wb"))
+    incoming = os.fdopen(descriptor, "rb")
+    outgoing = os.fdopen(os.dup(descriptor), "wb")
+    worker = Worker(incoming, outgoing)
     try:
         worker.run()
     except Exception as error:

@@ -27,6 +27,7 @@ class ChatTemplate:
     def __init__(self, source: str) -> None:
         """`source`: the model's Jinja template, or empty."""
         self._source = source
+        # The line with which a process begins, once the template has been tried
         self._head = b""
         self._lock = threading.Lock()
         self._start()
@@ -36,14 +37,15 @@ class ChatTemplate:
 
         Raises TemplateError if it is unusable.
         """
-        if not self._head:
-            head = orjson.dumps([self._source, bos, eos]) + b"\n"
-            with self._lock:
-                # It was killed while a copy of the model was made
-                if self._process.poll() is not None:
-                    self._start()
-                self._ask(head)
-            self._head = head
+        if self._head:
+            return
+        head = orjson.dumps([self._source, bos, eos]) + b"\n"
+        with self._lock:
+            # It was killed while a copy of the model was made
+            if self._process.poll() is not None:
+                self._start()
+            self._ask(head)
+        self._head = head
 
     def render(self, prompt: Sequence[Message]) -> str:
         """Render a prompt up to where the model continues. Raises TemplateError."""
@@ -51,9 +53,8 @@ class ChatTemplate:
             if self._process.poll() is not None:  # An earlier prompt took too long
                 self._start()
                 self._ask(self._head)
-            return self._ask(
-                orjson.dumps([(m.role, m.content) for m in prompt]) + b"\n"
-            )
+            content = [(message.role, message.content) for message in prompt]
+            return self._ask(orjson.dumps(content) + b"\n")
 
     def close(self) -> None:
         """End the process."""
@@ -66,12 +67,13 @@ class ChatTemplate:
         self._output = BufferedReader(output)
 
     def _ask(self, line: bytes) -> str:
-        given = self._process.stdin
-        assert given is not None
+        """Send one line and return the text of the answer. Raises TemplateError."""
+        process_input = self._process.stdin
+        assert process_input is not None
         answer = b""
         with contextlib.suppress(OSError):
-            given.write(line)
-            given.flush()
+            process_input.write(line)
+            process_input.flush()
             answer = self._output.readline()
         if not answer.endswith(b"\n"):
             self.close()

@@ -60,11 +60,11 @@ class Context:
         parameters.n_ubatch = batch_tokens
         parameters.n_seq_max = sequences
         parameters.kv_unified = unified
-        # otherwise a sliding window could not be cut back exactly
+        # Otherwise a sliding window could not be cut back exactly.
         parameters.swa_full = True
-        parameters.type_k = parameters.type_v = getattr(
-            llama, f"GGML_TYPE_{kv_type.upper()}"
-        )
+        number_type = getattr(llama, f"GGML_TYPE_{kv_type.upper()}")
+        parameters.type_k = number_type
+        parameters.type_v = number_type
         parameters.flash_attn_type = llama.LLAMA_FLASH_ATTN_TYPE_AUTO
         parameters.n_threads = threads
         parameters.n_threads_batch = threads
@@ -86,9 +86,8 @@ class Context:
         # callback would take the GIL each time (8% of the decode rate of a small model), so the C
         # library's strlen reads a one-character flag.
         self._abort = ctypes.cast(ctypes.CDLL(None).strlen, llama.ggml_abort_callback)
-        llama.llama_set_abort_callback(
-            self.handle, self._abort, ctypes.cast(self._stop_flag, ctypes.c_void_p)
-        )
+        flag = ctypes.cast(self._stop_flag, ctypes.c_void_p)
+        llama.llama_set_abort_callback(self.handle, self._abort, flag)
 
     def evaluate(self, tokens: Sequence[BatchToken]) -> Outcome:
         """Evaluate one batch. Raises DecodeError."""
@@ -143,10 +142,7 @@ class Context:
         llama.llama_memory_seq_add(self._memory, sequence, start + length, -1, -length)
 
     def can_cut_at(self, sequence: int, length: int) -> bool:
-        """Whether a sequence can be cut to this length.
-
-        Llama.cpp frees cells that have left a sliding window.
-        """
+        """Whether a sequence can be cut to this length: cells that left a window are freed."""
         if not self.weights.window:
             return True
         first = llama.llama_memory_seq_pos_min(self._memory, sequence)
@@ -157,10 +153,9 @@ class Context:
 
     def state(self, sequence: int) -> npt.NDArray[np.uint8]:
         """Copy the KV state of a sequence, for `restore`."""
-        state = np.empty(
-            int(llama.llama_state_seq_get_size(self.handle, sequence)), dtype=np.uint8
-        )
-        llama.llama_state_seq_get_data(self.handle, _bytes(state), len(state), sequence)
+        size = int(llama.llama_state_seq_get_size(self.handle, sequence))
+        state = np.empty(size, dtype=np.uint8)
+        llama.llama_state_seq_get_data(self.handle, _bytes(state), size, sequence)
         return state
 
     def restore(self, sequence: int, state: npt.NDArray[np.uint8]) -> bool:
@@ -168,9 +163,10 @@ class Context:
 
         Returns False, leaving it empty, if that fails.
         """
-        if llama.llama_state_seq_set_data(
+        bytes_read = llama.llama_state_seq_set_data(
             self.handle, _bytes(state), len(state), sequence
-        ):
+        )
+        if bytes_read:
             return True
         self.cut(sequence, 0)
         return False

@@ -79,16 +79,14 @@ def load(
 
     Raises EngineError.
     """
-    header = read_header(
-        Path(message.path), Path(message.adapter) if message.adapter else None
-    )
+    adapter = Path(message.adapter) if message.adapter else None
+    header = read_header(Path(message.path), adapter)
     cards = gpus()
     check_writes_text(header)
     template = ChatTemplate(header.chat_template)  # Starts while the weights are read
     uses_card = bool(cards) and message.options.gpu_layers != 0
     copy = None if uses_card else _fast_copy(message, header, send)
-    path = copy or header.path
-    loader = _Loader(message, header, cards, template, send, path)
+    loader = _Loader(message, header, cards, template, send, copy or header.path)
     try:
         return loader.load()
     except LayoutError:
@@ -105,11 +103,13 @@ def _fast_copy(
     message: Load, header: GgufHeader, send: Callable[[LoadAttempt], None]
 ) -> Path | None:
     """The model's fast copy, which is made once; None if it needs none or could not be made."""
-    if not message.copies or message.layout >= 0 or not needs_copy(header):
+    may_use_copy = message.copies and message.layout < 0
+    if not may_use_copy or not needs_copy(header):
         return None
     folder = Path(message.copies)
     copy = find_copy(header, folder)
-    send(LoadAttempt(-1, 1, "" if copy else "Preparing the model (once)"))
+    notice = "" if copy else "Preparing the model (once)"
+    send(LoadAttempt(-1, 1, notice))
     return copy or make_copy(header, folder)
 
 
@@ -132,33 +132,34 @@ class _Loader:
         """Load the file in the layout that the message names. Raises EngineError."""
         options = self.message.options
         header = read_header(self.path, fingerprint=False)
-        batch_tokens = batch_tokens_of(
-            header.parameters, on_gpu=bool(self.cards) and options.gpu_layers != 0
-        )
+        on_gpu = bool(self.cards) and options.gpu_layers != 0
+        batch_tokens = batch_tokens_of(header.parameters, on_gpu=on_gpu)
         sizes = sizes_of(header, batch_tokens)
         free = fit.free_memory(available_bytes(), self.cards)
-        every = fit.layouts(sizes, header.context_length, options, free)
+        layouts = fit.layouts(sizes, header.context_length, options, free)
         possible = [
-            layout for layout in every if fit.fits(sizes, layout, free, options)
+            layout for layout in layouts if fit.fits(sizes, layout, free, options)
         ]
         if not possible:
-            _, needed = fit.required_bytes(sizes, replace(every[-1], gpu_layers=0))
+            smallest = replace(layouts[-1], gpu_layers=0)
+            _, needed = fit.required_bytes(sizes, smallest)
             raise LayoutError(
                 f"{self.path.name} needs {format_size(needed)} of memory; "
                 f"{format_size(free.memory_bytes)} are free.",
                 "Choose a smaller model or quantisation, or a smaller window (--context).",
             )
-        best = replace(every[0], gpu_layers=possible[0].gpu_layers)
+        best = replace(layouts[0], gpu_layers=possible[0].gpu_layers)
         number = max(0, self.message.layout)
-        # Less memory is free than when the layout before was tried.
+        # Less memory is free than when the previous layout was tried.
         if number >= len(possible):
             raise _no_room(self.path, best)
         layout = possible[number]
         notice = fit.reduction_notice(best, layout, sizes.layers)
-        if not self.is_copy:
-            self.send(LoadAttempt(number, len(possible) - number - 1, notice))
-        elif notice:
+        if self.is_copy and notice:
             raise _no_room(self.path, best)
+        if not self.is_copy:
+            remaining = len(possible) - number - 1
+            self.send(LoadAttempt(number, remaining, notice))
         return self._load_in(layout, batch_tokens, notice)
 
     def _load_in(self, layout: Layout, batch_tokens: int, notice: str) -> LoadedModel:
@@ -197,9 +198,8 @@ class _Loader:
             streams=layout.streams if streams else 0,
         )
         info = self._info(layout.window, placement)
-        return LoadedModel(
-            weights, context, info, self._cache_files(layout.kv_type), streams
-        )
+        cache_files = self._cache_files(layout.kv_type)
+        return LoadedModel(weights, context, info, cache_files, streams)
 
     def _weights(self, layout: Layout) -> Weights:
         handle = _open(self.path, self.send, layout.gpu_layers)
@@ -215,14 +215,16 @@ class _Loader:
             ) from None
 
     def _info(self, window: int, placement: Placement) -> EngineInfo:
-        quantization = self.header.quantization
+        weights = self.header.quantization
+        if self.is_copy:
+            weights = f"{FAST} copy of {weights}"
         return EngineInfo(
             name=self.header.name,
             fingerprint=self.header.fingerprint,
             context_tokens=window,
             device=_device(self.cards, placement),
             parallel=_PARALLEL_ON_GPU if placement.gpu_layers else _PARALLEL,
-            weights=f"{FAST} copy of {quantization}" if self.is_copy else quantization,
+            weights=weights,
             placement=placement,
             parameters=self.header.parameters,
             has_template=bool(self.header.chat_template),
@@ -233,8 +235,8 @@ class _Loader:
         folder = self.message.cache_directory
         if not folder:
             return None
-        which = "a copy" if self.is_copy else "itself"
-        identity = f"{self.header.fingerprint} {which} {kv_type} {library()}"
+        weights = "a copy" if self.is_copy else "itself"
+        identity = f"{self.header.fingerprint} {weights} {kv_type} {library()}"
         return PromptCacheFiles(Path(folder), identity)
 
 
@@ -243,15 +245,16 @@ def _warm_up(context: Context, tokens: int) -> bool:
 
     Part of its memory is allocated only then.
     """
+    batch = [
+        BatchToken(token=0, position=position, sequence=0, wants_logits=position == 0)
+        for position in range(tokens)
+    ]
     try:
-        batch = [
-            BatchToken(0, position, 0, position == 0) for position in range(tokens)
-        ]
-        done = context.evaluate(batch) is Outcome.DONE
+        outcome = context.evaluate(batch)
     except DecodeError:
         return False
     context.clear()
-    return done
+    return outcome is Outcome.DONE
 
 
 def _open(
@@ -271,8 +274,8 @@ def _open(
     if not gpu_layers:
         # Otherwise llama.cpp would still send long batches to a card, use its memory and disable
         # flash attention.
-        nothing = (ctypes.c_void_p * 1)()
-        parameters.devices = ctypes.cast(nothing, ctypes.c_void_p)
+        no_devices = (ctypes.c_void_p * 1)()
+        parameters.devices = ctypes.cast(no_devices, ctypes.c_void_p)
     parameters.progress_callback = callback
     handle: llama.llama_model_p | None = llama.llama_model_load_from_file(
         os.fsencode(path), parameters
@@ -290,6 +293,7 @@ def _no_room(path: Path, layout: Layout) -> LayoutError:
 
 
 def _device(cards: tuple[Gpu, ...], placement: Placement) -> str:
+    """Where the model runs, for people: `2 × NVIDIA H100 (33 of 33 layers)`."""
     if not placement.gpu_layers:
         return f"CPU, {counted(placement.threads, 'thread')}"
     counts = Counter(card.name for card in cards)
@@ -300,26 +304,31 @@ def _device(cards: tuple[Gpu, ...], placement: Placement) -> str:
     return f"{names} ({placement.gpu_layers} of {placement.layers} layers)"
 
 
+# `llama_model_load: error loading model vocabulary: cannot find …`
+_BEFORE_REASON = re.compile(r"^.*error loading model(?: \w+)?: ")
+_UNKNOWN_ARCHITECTURE = re.compile(r"unknown (?:model )?architecture: '([^']*)'")
+_NO_MEMORY = re.compile(r"alloc|out of memory|mmap failed", re.IGNORECASE)
+_REASON_CHARACTERS = 200
+
+
 def _load_error(path: Path, errors: list[str], *, on_gpu: bool) -> EngineError:
+    """The error for a model that cannot be loaded; `errors`: what llama.cpp logged."""
     log = " ".join(errors)
     # Each caller logs its own failure; only the first message has the cause.
-    reason = re.sub(
-        r"^.*error loading model(?: \w+)?: ",
-        "",
-        errors[0] if errors else "llama.cpp gave no reason",
-    )
-    unknown = re.search(r"unknown (?:model )?architecture: '([^']*)'", log)
+    first = errors[0] if errors else "llama.cpp gave no reason"
+    reason = _BEFORE_REASON.sub("", first)[:_REASON_CHARACTERS].rstrip(".")
+    unknown = _UNKNOWN_ARCHITECTURE.search(log)
     if unknown:
         return EngineError(
             f"{path.name} has the architecture “{unknown[1]}”, which this llama.cpp does not know.",
             "Upgrade llama-cpp-python, or choose another model (`gistread models list`).",
         )
-    if re.search(r"alloc|out of memory|mmap failed", log, re.IGNORECASE):
+    if _NO_MEMORY.search(log):
         return LayoutError(
             f"There is no memory for {path.name}.",
             "Choose a smaller model or quantisation.",
         )
-    problem = f"{path.name} cannot be loaded: {reason[:200].rstrip('.')}."
+    problem = f"{path.name} cannot be loaded: {reason}."
     if on_gpu and "device" in log.lower():
         return LayoutError(problem, "Set gpu_layers = 0 to use the processor.")
     return EngineError(

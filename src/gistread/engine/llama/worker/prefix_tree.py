@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 class _Node:
     tokens: list[int]
     parent: "_Node | None"
-    holders: set[int]
+    holders: set[int]  # The sequences that have these tokens
     children: list["_Node"] = field(default_factory=list)
 
 
@@ -21,7 +21,7 @@ class PrefixTree:
 
     def __init__(self) -> None:
         self._root = _Node([], None, set())
-        self._leaves: dict[int, _Node] = {}
+        self._leaves: dict[int, _Node] = {}  # The last node of each sequence
         self.cells = 0  # Cells in use; shared ones count once
 
     def length(self, sequence: int) -> int:
@@ -34,13 +34,13 @@ class PrefixTree:
         open_nodes = [(child, 0) for child in self._root.children]
         while open_nodes:
             node, start = open_nodes.pop()
-            shared = common_prefix(
-                node.tokens, tokens[start : start + len(node.tokens)]
-            )
-            if shared and start + shared > best[1]:
-                best = (min(node.holders), start + shared)
+            here = tokens[start : start + len(node.tokens)]
+            shared = common_prefix(node.tokens, here)
+            end = start + shared
+            if shared and end > best[1]:
+                best = (min(node.holders), end)
             if shared == len(node.tokens):
-                open_nodes += [(child, start + shared) for child in node.children]
+                open_nodes += [(child, end) for child in node.children]
         return best
 
     def find_whole(self, tokens: Sequence[int]) -> tuple[int | None, int]:
@@ -59,7 +59,8 @@ class PrefixTree:
         if leaf.holders == {sequence}:
             leaf.tokens.extend(tokens)
         else:
-            self._leaves[sequence] = node = _Node(list(tokens), leaf, {sequence})
+            node = _Node(list(tokens), leaf, {sequence})
+            self._leaves[sequence] = node
             leaf.children.append(node)
         self.cells += len(tokens)
 
@@ -95,6 +96,7 @@ class PrefixTree:
             del self._leaves[sequence]
 
     def _path(self, sequence: int) -> list[_Node]:
+        """The nodes of a sequence, the first tokens first; empty for an empty one."""
         path: list[_Node] = []
         node = self._leaves.get(sequence)
         while node is not None and node.parent is not None:
@@ -103,6 +105,7 @@ class PrefixTree:
         return path[::-1]
 
     def _split(self, node: _Node, at: int) -> None:
+        """Move the tokens of a node from `at` on into a new child, its only one."""
         rest = _Node(node.tokens[at:], node, set(node.holders), node.children)
         for child in rest.children:
             child.parent = rest
@@ -113,6 +116,7 @@ class PrefixTree:
                 self._leaves[holder] = rest
 
     def _drop(self, node: _Node, sequence: int) -> None:
+        """Take a node from a sequence; without other holders it leaves the tree."""
         node.holders.discard(sequence)
         if not node.holders and node.parent is not None:
             self.cells -= len(node.tokens)
@@ -124,7 +128,9 @@ def common_prefix(first: list[int] | str, other: list[int] | str) -> int:
     limit = min(len(first), len(other))
     if first[:limit] == other[:limit]:
         return limit
+
+    def differs(at: int) -> bool:
+        return first[: at + 1] != other[: at + 1]
+
     # Slices compare in C: bisection beats a loop over thousands of tokens.
-    return bisect_left(
-        range(limit), True, key=lambda at: first[: at + 1] != other[: at + 1]
-    )
+    return bisect_left(range(limit), True, key=differs)

@@ -24,6 +24,7 @@ LEAST_TOKENS = 256  # Shorter prompts are evaluated fast enough
 State = npt.NDArray[np.uint8]
 
 _SUFFIX = ".kv"
+_NAME_CHARACTERS = 40  # Of a digest
 _MAGIC = b"gistreadkv1\n"
 _HEAD = struct.Struct("<12sIQ")  # Magic, CRC-32 of the data, bytes of the data
 
@@ -53,11 +54,8 @@ class PromptCacheFiles:
         except OSError:
             return None
         magic, checksum, size = _HEAD.unpack(head)
-        if (
-            magic == _MAGIC
-            and len(state) == size
-            and zlib.crc32(state.data) == checksum
-        ):
+        is_complete = magic == _MAGIC and len(state) == size
+        if is_complete and zlib.crc32(state.data) == checksum:
             return state
         with contextlib.suppress(OSError):
             path.unlink()
@@ -71,17 +69,7 @@ class PromptCacheFiles:
         temporary = path.with_name(f"{path.name}.{os.getpid()}")
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            # Remove the least recently used files until the rest fits, and partial files of killed
-            # processes.
-            own = self.directory.glob(f"*{_SUFFIX}*")
-            files = sorted(
-                ((f.stat().st_mtime, f.stat().st_size, f) for f in own), reverse=True
-            )
-            total = 0
-            for _, size, old in files:
-                total += size
-                if total > self.limit_bytes - len(state) or old.suffix != _SUFFIX:
-                    old.unlink(missing_ok=True)
+            self._make_room(len(state))
             with temporary.open("wb") as file:
                 file.write(_HEAD.pack(_MAGIC, zlib.crc32(state.data), len(state)))
                 state.tofile(file)
@@ -90,8 +78,22 @@ class PromptCacheFiles:
             with contextlib.suppress(OSError):
                 temporary.unlink()
 
+    def _make_room(self, needed_bytes: int) -> None:
+        """Remove the least recently used files, and partial files of killed processes.
+
+        Raises OSError.
+        """
+        files = self.directory.glob(f"*{_SUFFIX}*")
+        sized = [(path.stat(), path) for path in files]
+        latest_first = sorted(sized, key=lambda file: file[0].st_mtime, reverse=True)
+        total_bytes = needed_bytes
+        for status, path in latest_first:
+            total_bytes += status.st_size
+            if total_bytes > self.limit_bytes or path.suffix != _SUFFIX:
+                path.unlink(missing_ok=True)
+
     def _path(self, tokens: Sequence[int]) -> Path:
-        digest = hashlib.sha256(
-            self.identity.encode() + b"\0" + array("i", tokens).tobytes()
-        )
-        return self.directory / f"{digest.hexdigest()[:40]}{_SUFFIX}"
+        """The file of these tokens; another model or version of llama.cpp has another."""
+        key = self.identity.encode() + b"\0" + array("i", tokens).tobytes()
+        digest = hashlib.sha256(key).hexdigest()
+        return self.directory / f"{digest[:_NAME_CHARACTERS]}{_SUFFIX}"

@@ -30,9 +30,10 @@ def quantize(source: Path, target: Path, quantization: str) -> None:
     parameters.ftype = getattr(llama, f"LLAMA_FTYPE_MOSTLY_{quantization}")
     parameters.nthread = physical_cores()
     parameters.allow_requantize = True
-    if llama.llama_model_quantize(
+    status = llama.llama_model_quantize(
         os.fsencode(source), os.fsencode(target), ctypes.byref(parameters)
-    ):
+    )
+    if status:
         raise OSError(f"{source.name} cannot be quantized")
 
 
@@ -41,16 +42,19 @@ def merge(model: Path, adapter: Path) -> None:
 
     Raises ValueError if it does not match.
     """
-    weights, matrices = read_contents(model), read_contents(adapter)
+    weights = read_contents(model)
+    matrices = read_contents(adapter)
     alpha = float(matrices.pairs.get("adapter.lora.alpha", 0))
 
     def add(layer: str) -> None:
+        """Write W + α/r · B A for the weights W of a layer, r being the rank."""
         target = weights.tensors[layer]
-        low = _matrix(adapter, matrices, matrices.tensors[f"{layer}{_A}"])
-        up = _matrix(adapter, matrices, matrices.tensors[f"{layer}{_B}"])
+        a = _matrix(adapter, matrices, matrices.tensors[f"{layer}{_A}"])
+        b = _matrix(adapter, matrices, matrices.tensors[f"{layer}{_B}"])
+        rank = len(a)
         # In place: each array of this size is fetched from the system and given back.
-        changed = up @ low
-        changed *= alpha / len(low) if alpha else 1.0
+        changed = b @ a
+        changed *= alpha / rank if alpha else 1.0
         changed += _matrix(model, weights, target)
         with model.open("r+b") as file:
             file.seek(weights.data_start + target.offset)
@@ -69,12 +73,12 @@ def merge(model: Path, adapter: Path) -> None:
 
 
 def _matrix(path: Path, contents: Contents, tensor: Tensor) -> npt.NDArray[np.float32]:
-    if tensor.kind not in _DTYPES:
+    """Read one tensor of a file. Raises ValueError if it is quantized."""
+    dtype = _DTYPES.get(tensor.kind)
+    if dtype is None:
         raise ValueError(f"{path.name} has quantized matrices")
     start = contents.data_start + tensor.offset
-    numbers = np.fromfile(
-        path, _DTYPES[tensor.kind], math.prod(tensor.shape), offset=start
-    )
+    numbers = np.fromfile(path, dtype, math.prod(tensor.shape), offset=start)
     return numbers.astype(np.float32).reshape(tensor.shape)
 
 

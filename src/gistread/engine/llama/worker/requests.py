@@ -27,18 +27,19 @@ class TextStream:
 
     def feed(self, piece: bytes) -> str:
         """Add a token's bytes; return the text that can be released now, often none."""
-        return self._release(self._stop.feed(self._answer(self._decoder.decode(piece))))
+        answer = self._answer(self._decoder.decode(piece))
+        return self._release(self._stop.feed(answer))
 
     def finish(self) -> str:
-        rest = (
-            self._answer(self._decoder.decode(b"", final=True))
-            + self._reasoning.finish()
-        )
+        """End the text and return its withheld end."""
+        last = self._decoder.decode(b"", final=True)
+        rest = self._answer(last) + self._reasoning.finish()
         return self._release(self._stop.feed(rest) + self._stop.finish())
 
     def _answer(self, text: str) -> str:
-        answer, is_void = self._reasoning.feed(text)
-        if is_void:
+        """The text without thoughts."""
+        answer, was_all_thought = self._reasoning.feed(text)
+        if was_all_thought:
             self.text = ""  # It was a thought that the template had opened
         return answer
 

@@ -35,29 +35,12 @@ class FreeSampler:
             )
             if not self._grammar:
                 raise ValueError(f"invalid grammar: {sampling.grammar[:200]}")
-        self._chain = llama.llama_sampler_chain_init(
-            llama.llama_sampler_chain_default_params()
-        )
+        parameters = llama.llama_sampler_chain_default_params()
+        self._chain = llama.llama_sampler_chain_init(parameters)
         if sampling.repeat_penalty != 1.0:
-            repeat = sampling.repeat_penalty
-            self._add(
-                llama.llama_sampler_init_penalties(
-                    weights.vocabulary, _PENALTY_WINDOW, repeat, 0.0, 0.0
-                )
-            )
+            self._add(_penalties(weights, sampling.repeat_penalty))
         if sampling.dry_multiplier > 0.0:
-            breakers = (ctypes.c_char_p * len(_DRY_BREAKERS))(*_DRY_BREAKERS)
-            penalty = (
-                sampling.dry_multiplier,
-                _DRY_BASE,
-                _DRY_ALLOWED_LENGTH,
-                _PENALTY_WINDOW,
-            )
-            self._add(
-                llama.llama_sampler_init_dry(
-                    weights.vocab, *penalty, breakers, len(_DRY_BREAKERS)
-                )
-            )
+            self._add(_dry(weights, sampling.dry_multiplier))
         if sampling.temperature > 0.0:
             self._add(llama.llama_sampler_init_temp(sampling.temperature))
             self._add(llama.llama_sampler_init_dist(sampling.seed))
@@ -69,21 +52,20 @@ class FreeSampler:
         token = self._sample(context, output)
         if self._scores is not None:
             logits = _logits(context, output, self._vocabulary)
-            self._scores.append(
-                float(
-                    logits[token]
-                    - logits.max()
-                    - np.log(np.exp(logits - logits.max()).sum())
-                )
-            )
+            highest = logits.max()
+            log_sum = np.log(np.exp(logits - highest).sum())
+            self._scores.append(float(logits[token] - highest - log_sum))
         return token
 
     @property
     def log_probability(self) -> float | None:
-        """Mean of the tokens sampled, before penalties; None unless it was wanted."""
-        return sum(self._scores) / len(self._scores) if self._scores else None
+        """Mean over the tokens sampled, before penalties; None unless `Sampling.scored`."""
+        if not self._scores:
+            return None
+        return sum(self._scores) / len(self._scores)
 
     def _sample(self, context: Context, output: int) -> int:
+        """Sample a token, with the grammar if there is one, and tell the samplers."""
         if self._grammar is None:
             return int(llama.llama_sampler_sample(self._chain, context.handle, output))
         token = self._choose(context, output)
@@ -103,6 +85,7 @@ class FreeSampler:
     def _choose(
         self, context: Context, output: int, *, legal_only: bool = False
     ) -> int:
+        """The token that the chain selects, without telling the samplers."""
         data = np.empty(self._vocabulary, dtype=_TOKEN_DATA)
         data["id"] = np.arange(self._vocabulary, dtype=np.int32)
         data["logit"] = _logits(context, output, self._vocabulary)
@@ -113,6 +96,7 @@ class FreeSampler:
         return int(candidates.data[candidates.selected].id)
 
     def _is_legal(self, token: int) -> bool:
+        """Whether the grammar allows a token; it sets the logits of others to minus infinity."""
         data = np.array([(token, 1.0, 0.0)], dtype=_TOKEN_DATA)
         candidates = _array(data)
         llama.llama_sampler_apply(self._grammar, ctypes.byref(candidates))
@@ -120,6 +104,27 @@ class FreeSampler:
 
     def _add(self, sampler: object) -> None:
         llama.llama_sampler_chain_add(self._chain, sampler)
+
+
+def _penalties(weights: Weights, repeat_penalty: float) -> object:
+    """A sampler that makes recently decoded tokens less likely."""
+    return llama.llama_sampler_init_penalties(
+        weights.vocabulary, _PENALTY_WINDOW, repeat_penalty, 0.0, 0.0
+    )
+
+
+def _dry(weights: Weights, multiplier: float) -> object:
+    """A sampler that makes continuing a repeated sequence less likely."""
+    breakers = (ctypes.c_char_p * len(_DRY_BREAKERS))(*_DRY_BREAKERS)
+    return llama.llama_sampler_init_dry(
+        weights.vocab,
+        multiplier,
+        _DRY_BASE,
+        _DRY_ALLOWED_LENGTH,
+        _PENALTY_WINDOW,
+        breakers,
+        len(_DRY_BREAKERS),
+    )
 
 
 class OptionSampler:
@@ -135,20 +140,24 @@ class OptionSampler:
         self._text = b""
         # Product over the tokens so far, each relative to the legal tokens
         self.probability = 1.0
-        first, last = min(options), max(options)
+        # What the first and the last in alphabetical order share, all share.
+        first = min(options)
+        last = max(options)
+        shared = "" if first == last else first[: common_prefix(first, last)]
         # Tokens that every option begins with, evaluated with the prompt.
-        self.common_tokens = weights.tokens_of(
-            first[: common_prefix(first, last)] if first != last else ""
-        )
+        self.common_tokens = weights.tokens_of(shared)
         for token in self.common_tokens:
             self._text += weights.piece(token)
 
     @property
     def chosen(self) -> int | None:
-        left = [
-            i for i, option in enumerate(self._options) if option.startswith(self._text)
+        """Index of the only option that is still possible; None if there are several."""
+        possible = [
+            index
+            for index, option in enumerate(self._options)
+            if option.startswith(self._text)
         ]
-        return left[0] if len(left) == 1 else None
+        return possible[0] if len(possible) == 1 else None
 
     def sample(self, context: Context, output: int) -> int:
         """The likeliest legal token. An end of turn chooses the option that is complete."""
@@ -160,6 +169,7 @@ class OptionSampler:
         self.probability *= float(1.0 / np.exp(logits - logits[best]).sum())
         token = int(legal[best])
         if self._weights.ends_turn(token):
+            # Only the complete option remains possible.
             self._options = [
                 option if option == self._text else _NO_OPTION
                 for option in self._options
@@ -175,16 +185,15 @@ class OptionSampler:
         a hundred options.
         """
         spelled = self._weights.spelled
-        done = len(self._text)
-        left = [option for option in self._options if option.startswith(self._text)]
-        longest = self._weights.longest_piece
-        pieces = {
-            option[done:end]
-            for option in left
-            for end in range(done + 1, min(len(option), done + longest) + 1)
-        }
+        start = len(self._text)
+        possible = [option for option in self._options if option.startswith(self._text)]
+        pieces: set[bytes] = set()
+        for option in possible:
+            longest_end = min(len(option), start + self._weights.longest_piece)
+            ends = range(start + 1, longest_end + 1)
+            pieces.update(option[start:end] for end in ends)
         tokens = {token for piece in pieces for token in spelled.get(piece, ())}
-        if self._text in left:
+        if self._text in possible:
             tokens.update(self._weights.turn_ends)
         return np.array(sorted(tokens), dtype=np.int64)
 
@@ -194,9 +203,8 @@ Sampler = FreeSampler | OptionSampler
 
 def _logits(context: Context, output: int, size: int) -> "np.ndarray[Any, Any]":
     """Logits of the vocabulary: a view, valid until the next decode."""
-    return np.ctypeslib.as_array(
-        llama.llama_get_logits_ith(context.handle, output), shape=(size,)
-    )
+    pointer = llama.llama_get_logits_ith(context.handle, output)
+    return np.ctypeslib.as_array(pointer, shape=(size,))
 
 
 def _array(data: "np.ndarray[Any, Any]") -> Any:

@@ -49,9 +49,8 @@ class Scheduler:
         self._clock = clock
         self.model = model
         self._send = send
-        self._on_gpu = (
-            model.info.placement is not None and model.info.placement.gpu_layers > 0
-        )
+        placement = model.info.placement
+        self._on_gpu = placement is not None and placement.gpu_layers > 0
         self._slots = Slots(model.context, model.cache_files)
         self._streams = Streams(model.streams) if model.streams else None
         self._pools: list[SequencePool] = [
@@ -73,14 +72,9 @@ class Scheduler:
         return not self._requests and not self._reported_s
 
     def submit(self, request: ScheduledRequest) -> None:
-        in_background = (
-            request.priority is Priority.BACKGROUND and not request.cacheable
-        )
-        request.in_stream = (
-            self._streams is not None
-            and in_background
-            and self._streams.has_room_for(request)
-        )
+        is_background = request.priority is Priority.BACKGROUND
+        if self._streams is not None and is_background and not request.cacheable:
+            request.in_stream = self._streams.has_room_for(request)
         self._requests.append(request)
 
     def cancel(self, request_id: int) -> None:
@@ -96,12 +90,13 @@ class Scheduler:
         Called by the reader thread.
         """
         requests = self._evaluating
-        waits = (
-            priority is not None
-            and bool(requests)
-            and all(request.priority > priority for request in requests)
+        if not requests:
+            return
+        is_delayed = priority is not None and all(
+            request.priority > priority for request in requests
         )
-        if waits or any(request.id == request_id for request in requests):
+        is_concerned = any(request.id == request_id for request in requests)
+        if is_delayed or is_concerned:
             for pool in self._pools:
                 pool.context.interrupt()
 
@@ -136,8 +131,10 @@ class Scheduler:
         return self._slots
 
     def _admit(self, priority: Priority) -> None:
+        """Give waiting requests of this priority sequences, in order of arrival."""
         running = sum(
-            r.priority is priority and r.sequence is not None for r in self._requests
+            request.priority is priority and request.sequence is not None
+            for request in self._requests
         )
         full: set[SequencePool] = set()
         for request in self._requests:
@@ -159,15 +156,15 @@ class Scheduler:
     def _fill_batch(
         self, priority: Priority
     ) -> tuple[list[ScheduledRequest], list[BatchToken]]:
+        """The tokens to evaluate next, and the requests that they belong to."""
         chosen: list[ScheduledRequest] = []
         batch: list[BatchToken] = []
-        pool = self._pool_of(
-            next(
-                r
-                for r in self._requests
-                if r.priority is priority and r.sequence is not None
-            )
+        first = next(
+            request
+            for request in self._requests
+            if request.priority is priority and request.sequence is not None
         )
+        pool = self._pool_of(first)
         room = pool.context.batch_tokens
         for request in self._requests_to_advance(pool, priority):
             assert request.sequence is not None
@@ -204,32 +201,37 @@ class Scheduler:
     def _advance(
         self, chosen: list[ScheduledRequest], tokens: list[BatchToken], elapsed: float
     ) -> None:
+        """Report the phase, count the tokens evaluated, and sample the next ones."""
         requests = {request.sequence: request for request in chosen}
         counts = Counter(requests[item.sequence] for item in tokens)
         first = chosen[0]
         pool = self._pool_of(first)
         evaluated = pool.evaluated(first)
         phase = Phase.DECODE if len(tokens) == len(chosen) else Phase.PREFILL
-        before, seconds = self._spent.get(phase, (0.0, 0.0))
-        before, seconds = (
-            _REMEMBERED * before + len(tokens),
-            _REMEMBERED * seconds + elapsed,
-        )
-        self._spent[phase] = before, seconds
-        rate = before / seconds if seconds > 0 else 0.0
+        rate = self._rate_of(phase, len(tokens), elapsed)
         if self._clock() - self._reported_s.get(phase, -1.0) >= _STATUS_INTERVAL_S:
             self._reported_s[phase] = self._clock()
             fraction = evaluated / len(first.prompt) if phase is Phase.PREFILL else None
             self._send(EngineState(phase, fraction, rate, first.priority), 0)
         for request, count in counts.items():
-            if pool.evaluated(request) - count < len(request.prompt):
+            evaluated_before = pool.evaluated(request) - count
+            if evaluated_before < len(request.prompt):
                 request.prefilled += count
         for index, item in enumerate(tokens):
             request = requests[item.sequence]
             if item.wants_logits:
                 self._sample(request, index)
 
+    def _rate_of(self, phase: Phase, batch_tokens: int, elapsed: float) -> float:
+        """Tokens a second of a phase, with this batch and the earlier ones."""
+        tokens, seconds = self._spent.get(phase, (0.0, 0.0))
+        tokens = _REMEMBERED * tokens + batch_tokens
+        seconds = _REMEMBERED * seconds + elapsed
+        self._spent[phase] = tokens, seconds
+        return tokens / seconds if seconds > 0 else 0.0
+
     def _sample(self, request: ScheduledRequest, output: int) -> None:
+        """Sample a request's next token, and send or end its answer."""
         try:
             token = request.sampler.sample(self._pool_of(request).context, output)
         except ValueError as error:
@@ -237,10 +239,10 @@ class Scheduler:
             return
         request.generated.append(token)
         if isinstance(request.sampler, OptionSampler):
-            if (index := request.sampler.chosen) is not None:
-                self._finish(
-                    request, Choice(index, request.sampler.probability, request.usage())
-                )
+            index = request.sampler.chosen
+            if index is not None:
+                probability = request.sampler.probability
+                self._finish(request, Choice(index, probability, request.usage()))
         elif self.model.weights.ends_turn(token):
             self._end_text(request, "end")
         else:
@@ -258,9 +260,8 @@ class Scheduler:
             score = request.sampler.log_probability
         else:
             score = None
-        self._finish(
-            request, Completion(request.stream.text, finish, request.usage(), score)
-        )
+        completion = Completion(request.stream.text, finish, request.usage(), score)
+        self._finish(request, completion)
 
     def _emit(self, request: ScheduledRequest, text: str) -> None:
         if text:

@@ -45,6 +45,7 @@ class SequencePool(ABC):
         return list(self._running.values())
 
     def evaluated(self, request: ScheduledRequest) -> int:
+        """Tokens of a request whose state is in the KV cache."""
         return 0 if request.sequence is None else self._length(request.sequence)
 
     def pending(self, request: ScheduledRequest) -> int:
@@ -71,11 +72,9 @@ class SequencePool(ABC):
         """Tokens in a sequence."""
 
     def _idle(self) -> list[int]:
-        return [
-            sequence
-            for sequence in range(len(self._used_at))
-            if sequence not in self._running
-        ]
+        """The sequences in which no request runs."""
+        sequences = range(len(self._used_at))
+        return [sequence for sequence in sequences if sequence not in self._running]
 
 
 class Slots(SequencePool):
@@ -85,9 +84,8 @@ class Slots(SequencePool):
         super().__init__(context, context.sequences - 1)
         self._spare = context.sequences - 1
         # The state of a sliding window or a recurrent model is valid at its end only.
-        self._cache_files = (
-            cache_files if context.weights.can_restart_anywhere else None
-        )
+        can_restart = context.weights.can_restart_anywhere
+        self._cache_files = cache_files if can_restart else None
         self._tree = PrefixTree()
         # Sequences released by background requests, the latest last
         self._background: deque[int] = deque()
@@ -100,14 +98,11 @@ class Slots(SequencePool):
             return False
         # The last token is always evaluated, for its logits.
         source, length = self._find_cached(tokens[:-1])
-        if (
-            source is not None
-            and source in idle
-            and length == self._tree.length(source)
-        ):
-            target = source
+        if source in idle and length == self._tree.length(source):
+            target = source  # Continue it.
         else:
-            target = next((s for s in idle if s != source), idle[0])
+            others = [sequence for sequence in idle if sequence != source]
+            target = others[0] if others else idle[0]
             if target == source:
                 length = self._cut(target, length)
             else:
@@ -115,7 +110,8 @@ class Slots(SequencePool):
                 if source is not None:
                     self.context.fork(source, target, length)
                     self._tree.share(source, target, length)
-        if not self._make_room(len(tokens) + request.tokens_left - length, keep=target):
+        missing_cells = len(tokens) + request.tokens_left - length
+        if not self._make_room(missing_cells, keep=target):
             return False
         if target in self._background:
             self._background.remove(target)
@@ -125,11 +121,8 @@ class Slots(SequencePool):
         return True
 
     def release(self, request: ScheduledRequest) -> None:
-        if (
-            request.sequence is not None
-            and request.priority is Priority.BACKGROUND
-            and not request.cacheable
-        ):
+        is_background = request.priority is Priority.BACKGROUND
+        if request.sequence is not None and is_background and not request.cacheable:
             self._background.append(request.sequence)
         super().release(request)
         while len(self._background) > _BACKGROUND_SEQUENCES:
@@ -139,21 +132,19 @@ class Slots(SequencePool):
         outcome = self.context.evaluate(tokens)
         for sequence in {item.sequence for item in tokens}:
             if outcome is Outcome.DONE:
-                self._tree.extend(
-                    sequence,
-                    [item.token for item in tokens if item.sequence == sequence],
-                )
+                evaluated = [item.token for item in tokens if item.sequence == sequence]
+                self._tree.extend(sequence, evaluated)
             elif not self.context.cut(sequence, self._tree.length(sequence)):
                 self._tree.cut(sequence, 0)
         if outcome is Outcome.FULL:
-            idle = [
+            cached = [
                 sequence for sequence in self._idle() if self._tree.length(sequence)
             ]
-            if not idle:  # no other batch would fit either
+            if not cached:  # No other batch would fit either.
                 raise DecodeError(
                     "the KV cache has no room for the cells reserved by running requests"
                 )
-            for sequence in idle:
+            for sequence in cached:
                 self._cut(sequence, 0)
         return outcome
 
@@ -162,41 +153,44 @@ class Slots(SequencePool):
 
         Does nothing unless all are in the cache, and the state is new.
         """
-        if (
-            self._cache_files is None
-            or len(beginning) < LEAST_TOKENS
-            or self._cache_files.has(beginning)
-        ):
+        files = self._cache_files
+        if files is None or len(beginning) < LEAST_TOKENS or files.has(beginning):
             return
         source, length = self._tree.find(beginning)
         if source is not None and length == len(beginning):
             self.context.fork(source, self._spare, length)
-            self._cache_files.save(beginning, self.context.state(self._spare))
+            files.save(beginning, self.context.state(self._spare))
             self.context.cut(self._spare, 0)
 
     def _restore_from_file(self, request: ScheduledRequest) -> None:
+        """Load the request's cacheable beginning from disk, once, unless it is in the cache."""
         idle = self._idle()
         if request.cache_file_tried or self._cache_files is None or not idle:
             return
         request.cache_file_tried = True
         beginning = request.prompt[: request.cacheable]
-        if len(beginning) < LEAST_TOKENS or self._tree.find(beginning)[1] == len(
-            beginning
-        ):
+        if len(beginning) < LEAST_TOKENS:
             return
-        if (state := self._cache_files.load(beginning)) is None:
+        _, cached_length = self._tree.find(beginning)
+        if cached_length == len(beginning):
+            return
+        state = self._cache_files.load(beginning)
+        if state is None:
             return
         target = min(idle, key=self._used_at.__getitem__)
         self._cut(target, 0)
         if target in self._background:
             self._background.remove(target)
-        if self._make_room(len(beginning), keep=target) and self.context.restore(
-            target, state
-        ):
+        has_room = self._make_room(len(beginning), keep=target)
+        if has_room and self.context.restore(target, state):
             self._tree.extend(target, beginning)
             self._used_at[target] = next(self._clock)
 
     def _find_cached(self, tokens: list[int]) -> tuple[int | None, int]:
+        """The sequence whose beginning these tokens can reuse, and how many of them.
+
+        (None, 0) if there is none.
+        """
         if self.context.weights.can_roll_back:
             source, length = self._tree.find(tokens)
             if (
@@ -215,6 +209,10 @@ class Slots(SequencePool):
         return self._tree.length(sequence)
 
     def _make_room(self, cells: int, keep: int) -> bool:
+        """Empty idle sequences but `keep`, the least recently used first, until `cells` are free.
+
+        The cells that running requests still need are not free. Returns False if there are too few.
+        """
         reserved = sum(
             self.pending(request) + request.tokens_left
             for request in self._running.values()
@@ -227,6 +225,10 @@ class Slots(SequencePool):
         return self._tree.cells + reserved + cells <= self.context.cells
 
     def _cut(self, sequence: int, length: int) -> int:
+        """Cut an idle sequence to this length, or empty it if that is impossible.
+
+        Returns its new length.
+        """
         if self._tree.length(sequence) <= length or self.context.cut(sequence, length):
             kept = length
         else:

@@ -7,7 +7,7 @@ llama.cpp evaluates streams in one batch only if they are adjacent.
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from gistread.engine.llama.worker.context import BatchToken, Context, Outcome
@@ -33,10 +33,9 @@ class Streams(SequencePool):
         self._tokens: list[list[int]] = [[] for _ in range(context.sequences)]
 
     def has_room_for(self, request: ScheduledRequest) -> bool:
-        return (
-            len(request.prompt) + request.max_tokens
-            <= self.context.cells // self.context.sequences
-        )
+        """Whether prompt and answer fit a stream."""
+        cells = self.context.cells // self.context.sequences
+        return len(request.prompt) + request.max_tokens <= cells
 
     def admit(self, request: ScheduledRequest) -> bool:
         idle = self._idle()
@@ -44,7 +43,7 @@ class Streams(SequencePool):
             return False
         # The last token is always evaluated, for its logits
         tokens = request.tokens[:-1]
-        prefixes = [_reusable(held, tokens, request) for held in self._tokens]
+        prefixes = [_reusable(cached, tokens, request) for cached in self._tokens]
         source = max(range(len(prefixes)), key=lambda stream: prefixes[stream].length)
         length, start, dropped = prefixes[source]
         decodes = isinstance(request.sampler, FreeSampler)
@@ -54,18 +53,16 @@ class Streams(SequencePool):
         elif source in idle and not decodes and length == len(self._tokens[source]):
             target = source  # An interrupted request resumes
         else:  # Another request may still need the source
-            target = self._free(
-                [stream for stream in idle if stream != source], decodes=decodes
-            )
+            others = [stream for stream in idle if stream != source]
+            target = self._free(others, decodes=decodes)
             self._copy(source, target)
             self._cut(target, length + dropped)
             if dropped:
                 self.context.remove(target, start, dropped)
                 del self._tokens[target][start : start + dropped]
+        reused = min(len(self._tokens[target]), len(request.prompt))
         request.sequence = target
-        request.reused = max(
-            request.reused, min(len(self._tokens[target]), len(request.prompt))
-        )
+        request.reused = max(request.reused, reused)
         self._running[target] = request
         return True
 
@@ -75,22 +72,27 @@ class Streams(SequencePool):
         Returns all requests in the order of their streams.
         """
         texts = {
-            r.sequence: r
-            for r in requests
-            if r.sequence is not None and isinstance(r.sampler, FreeSampler)
+            request.sequence: request
+            for request in requests
+            if request.sequence is not None and isinstance(request.sampler, FreeSampler)
         }
-        while texts and (
-            between := [
-                s for s in range(min(texts), max(texts)) if s not in self._running
-            ]
-        ):
-            target, last = between[0], max(texts)
-            self._copy(last, target)
+        while (gap := self._first_gap(texts)) is not None:
+            last = max(texts)
+            self._copy(last, gap)
             self._cut(last, 0)
-            request = texts[target] = self._running[target] = texts.pop(last)
+            request = texts.pop(last)
             del self._running[last]
-            request.sequence = target
+            request.sequence = gap
+            texts[gap] = request
+            self._running[gap] = request
         return sorted(requests, key=lambda request: request.sequence or 0)
+
+    def _first_gap(self, streams: Collection[int]) -> int | None:
+        """The first idle stream between these; None if there is none."""
+        if not streams:
+            return None
+        between = range(min(streams), max(streams))
+        return next((stream for stream in between if stream not in self._running), None)
 
     def evaluate(self, tokens: list[BatchToken]) -> Outcome:
         outcome = self.context.evaluate(tokens)
@@ -131,20 +133,19 @@ class _Reusable(NamedTuple):
 
 
 def _reusable(
-    held: list[int], tokens: list[int], request: ScheduledRequest
+    cached: list[int], tokens: list[int], request: ScheduledRequest
 ) -> _Reusable:
-    """How much of these tokens a stream that holds others can reuse."""
-    start = common_prefix(held, tokens)
+    """How much of `tokens` can be reused from a stream with the tokens `cached`."""
+    start = common_prefix(cached, tokens)
     sought = tokens[start : start + _LEAST_MOVED]
     if not start or not request.allow_kv_shift or len(sought) < _LEAST_MOVED:
         return _Reusable(start, 0, 0)
-    at = (
-        array("i", held)
-        .tobytes()
-        .find(array("i", sought).tobytes(), start * _TOKEN_BYTES)
-    )
-    if at < 0 or at % _TOKEN_BYTES:
+    # Bytes are searched in C.
+    cached_bytes = array("i", cached).tobytes()
+    sought_bytes = array("i", sought).tobytes()
+    offset = cached_bytes.find(sought_bytes, start * _TOKEN_BYTES)
+    if offset < 0 or offset % _TOKEN_BYTES:
         return _Reusable(start, 0, 0)
-    at //= _TOKEN_BYTES
-    moved = common_prefix(held[at:], tokens[start:])
+    at = offset // _TOKEN_BYTES
+    moved = common_prefix(cached[at:], tokens[start:])
     return _Reusable(start + moved, start, at - start)

@@ -31,8 +31,13 @@ def kernels() -> list[str]:
     """Instruction sets that llama.cpp was built with and can use here: `AVX2`, `FMA`, `REPACK` …"""
     info: str = llama.llama_print_system_info().decode("utf-8", "replace")
     # CPU : SSE3 = 1 | AVX2 = 1 | … | CUDA : ARCHS = 900 | …
-    pairs = [part.rpartition(":")[2].partition("=") for part in info.split("|")]
-    return [name.strip() for name, _, value in pairs if value.strip() not in ("", "0")]
+    kernels: list[str] = []
+    for part in info.split("|"):
+        after_device = part.rpartition(":")[2]
+        name, _, value = after_device.partition("=")
+        if value.strip() not in ("", "0"):
+            kernels.append(name.strip())
+    return kernels
 
 
 def gpus() -> tuple[Gpu, ...]:
@@ -46,35 +51,33 @@ def gpus() -> tuple[Gpu, ...]:
         name_of = _ggml("backend_dev_description", ctypes.c_char_p, ctypes.c_void_p)
         size = ctypes.POINTER(ctypes.c_size_t)
         read_memory = _ggml("backend_dev_memory", None, ctypes.c_void_p, size, size)
-        devices = map(device_at, range(_ggml("backend_dev_count", ctypes.c_size_t)()))
+        count_devices = _ggml("backend_dev_count", ctypes.c_size_t)
     except AttributeError:
         return ()
     by_kind: dict[int, list[Gpu]] = {_DISCRETE: [], _INTEGRATED: []}
-    for device in devices:
+    for index in range(count_devices()):
+        device = device_at(index)
         kind = type_of(device)
-        if kind in by_kind:
-            free, total = ctypes.c_size_t(), ctypes.c_size_t()
-            read_memory(device, ctypes.byref(free), ctypes.byref(total))
-            # Metal reports a discrete card, but Apple's processors share the machine's memory with
-            # it.
-            shares = kind == _INTEGRATED or sys.platform == "darwin"
-            by_kind[kind].append(
-                Gpu(
-                    name_of(device).decode("utf-8", "replace"),
-                    free.value,
-                    total.value,
-                    shares,
-                )
-            )
+        if kind not in by_kind:
+            continue
+        name = name_of(device).decode("utf-8", "replace")
+        free = ctypes.c_size_t()
+        total = ctypes.c_size_t()
+        read_memory(device, ctypes.byref(free), ctypes.byref(total))
+        # Metal reports a discrete card, but Apple's processors share the machine's memory with
+        # it.
+        shares_memory = kind == _INTEGRATED or sys.platform == "darwin"
+        by_kind[kind].append(Gpu(name, free.value, total.value, shares_memory))
     return tuple(by_kind[_DISCRETE] or by_kind[_INTEGRATED])
 
 
 def _ggml(name: str, result: Any, *arguments: Any) -> Any:
-    """A function of ggml that the binding does not declare.
+    """A function of ggml that the binding does not declare, by its types.
 
     Raises AttributeError if this build lacks it.
     """
-    return ctypes.CFUNCTYPE(result, *arguments)((f"ggml_{name}", llama.llama_cpp._lib))
+    prototype = ctypes.CFUNCTYPE(result, *arguments)
+    return prototype((f"ggml_{name}", llama.llama_cpp._lib))
 
 
 def forward_log() -> list[str]:
@@ -99,6 +102,8 @@ def forward_log() -> list[str]:
 
 
 def main() -> None:
+    """Write the description to standard output as JSON."""
+    # What llama.cpp prints must not mix with it.
     pipe = os.dup(1)
     os.dup2(2, 1)
     llama.llama_backend_init()

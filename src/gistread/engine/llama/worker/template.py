@@ -24,6 +24,7 @@ from gistread.system import limit_cpu, limit_memory
 
 _OPEN, _CLOSE = "<think>", "</think>"
 _EMPTY_REASONING = f"{_OPEN}\n\n{_CLOSE}\n\n"
+_TAIL_CHARACTERS = 64  # Enough for a tag and white space after it
 
 # For base models, which have no template.
 _PLAIN = (
@@ -62,61 +63,71 @@ class Template:
         )
         environment.globals["raise_exception"] = _refuse
         environment.globals["strftime_now"] = lambda form: date.today().strftime(form)
-        self._bos, self._eos = bos, eos
+        self._bos = bos
+        self._eos = eos
         self._reasons = _CLOSE in source
         self._template = environment.from_string(source if source.strip() else _PLAIN)
-        if _TRIAL not in self.render((Message("user", _TRIAL),)):
+        trial = Message("user", _TRIAL)
+        if _TRIAL not in self.render((trial,)):
             raise TemplateError("it leaves out the messages")
 
     def render(self, prompt: Sequence[Message]) -> str:
         """Render a prompt up to where the model continues.
 
-        In the assistant's last message, or at a new one.
+        It continues the last message if that is the assistant's, or begins a new one.
         """
-        begun = prompt[-1].content if prompt and prompt[-1].role == "assistant" else ""
+        answer_begun = ""
+        if prompt and prompt[-1].role == "assistant":
+            answer_begun = prompt[-1].content
+        if answer_begun:
+            prompt = prompt[:-1]
         messages = [
-            {"role": m.role, "content": m.content}
-            for m in (prompt[:-1] if begun else prompt)
+            {"role": message.role, "content": message.content} for message in prompt
         ]
-        return self._without_reasoning(self._fill(messages)) + begun
+        rendered = self._render_with_system(messages)
+        return self._without_reasoning(rendered) + answer_begun
 
-    def _fill(self, messages: list[dict[str, str]]) -> str:
+    def _render_with_system(self, messages: list[dict[str, str]]) -> str:
+        """Render messages; with a template without a system role, its text goes to the user's."""
         try:
             return self._render(messages)
         except (TemplateError, SecurityError, TypeError):
-            # Some templates have no system role: put it before the user's message.
-            system = [m["content"] for m in messages if m["role"] == "system"]
-            others = [m for m in messages if m["role"] != "system"]
-            if not system or not others:
+            contents = [
+                message["content"]
+                for message in messages
+                if message["role"] == "system"
+            ]
+            others = [message for message in messages if message["role"] != "system"]
+            if not contents or not others:
                 raise
-            others[0] = {
-                **others[0],
-                "content": "\n\n".join([*system, others[0]["content"]]),
-            }
+            contents.append(others[0]["content"])
+            others[0] = {**others[0], "content": "\n\n".join(contents)}
             return self._render(others)
 
     def _render(self, messages: list[dict[str, str]]) -> str:
-        left = _MOST_CHARACTERS + 2 * sum(
-            len(message["content"]) for message in messages
-        )
-        parts: list[str] = []
-        for part in self._template.generate(
+        """Raises jinja2.TemplateError, also if the template writes much more than the messages."""
+        message_characters = sum(len(message["content"]) for message in messages)
+        spare_characters = _MOST_CHARACTERS + 2 * message_characters
+        rendering = self._template.generate(
             messages=messages,
             add_generation_prompt=True,
             enable_thinking=False,
             bos_token=self._bos,
             eos_token=self._eos,
-        ):
+        )
+        parts: list[str] = []
+        for part in rendering:
             parts.append(part)
-            left -= len(part)
-            if left < 0:
+            spare_characters -= len(part)
+            if spare_characters < 0:
                 raise TemplateError("it writes too much")
         return "".join(parts)
 
     def _without_reasoning(self, text: str) -> str:
+        """A rendered prompt, with an empty thought if the model would begin with a thought."""
         if not self._reasons:
             return text
-        tail = text[-64:].rstrip()
+        tail = text[-_TAIL_CHARACTERS:].rstrip()
         if tail.endswith(_OPEN):
             return text.rstrip() + f"\n\n{_CLOSE}\n\n"
         if tail.endswith(_CLOSE):
@@ -136,10 +147,11 @@ def main() -> None:
         content = orjson.loads(line)
         try:
             if template is None:
-                template, text = Template(*content), ""
+                template = Template(*content)
+                answer = {"text": ""}
             else:
-                text = template.render([Message(role, text) for role, text in content])
-            answer = {"text": text}
+                prompt = [Message(role, text) for role, text in content]
+                answer = {"text": template.render(prompt)}
         except MemoryError:
             answer = {"error": "it takes too much memory"}
         except Exception as error:  # A template can fail in any way

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import llama_cpp as llama
 
@@ -18,16 +19,33 @@ from gistread.errors import EngineError
 
 _PIECE_BYTES = 256
 _LEAST_MARKER = 3  # Characters
+_NOTHING = re.compile(r"(?!)")  # Matches no text
 
 
 def _is_marker(text: str) -> bool:
     """Whether a special token's text marks something, as `<|end|>` does."""
-    return len(text) >= _LEAST_MARKER and not text.isspace() and not text.isalnum()
+    is_text = text.isspace() or text.isalnum()
+    return len(text) >= _LEAST_MARKER and not is_text
 
 
 def _with_a_space(control: re.Match[str]) -> str:
-    """A control token, made plain text by a space after its first character."""
-    return f"{control[0][0]} {control[0][1:]}"
+    """A control token, made plain text by a space after its first character: `< |end|>`."""
+    text = control[0]
+    return f"{text[0]} {text[1:]}"
+
+
+def _load_adapter(model: llama.llama_model_p, path: str) -> Any:
+    """Load a LoRA adapter, owned by the model and freed with it; None without a path.
+
+    Raises EngineError if it does not fit the model.
+    """
+    if not path:
+        return None
+    adapter = llama.llama_adapter_lora_init(model, os.fsencode(path))
+    if not adapter:
+        problem = f"The adapter {Path(path).name} does not fit this model."
+        raise EngineError(problem, "Give one that was made for it.")
+    return adapter
 
 
 class Weights:
@@ -41,21 +59,13 @@ class Weights:
         Raises TemplateError, EngineError for an adapter that does not fit the model.
         """
         self.handle = handle
-        # Owned by the model and freed with it.
-        if adapter:
-            self._adapter = llama.llama_adapter_lora_init(handle, os.fsencode(adapter))
-        else:
-            self._adapter = None
-        if adapter and not self._adapter:
-            problem = f"The adapter {Path(adapter).name} does not fit this model."
-            raise EngineError(problem, "Give one that was made for it.")
+        self._adapter = _load_adapter(handle, adapter)
         self.vocab = llama.llama_model_get_vocab(handle)
-        self.vocabulary = llama.llama_vocab_n_tokens(self.vocab)
+        self.vocabulary: int = llama.llama_vocab_n_tokens(self.vocab)  # Its size
+        is_recurrent = llama.llama_model_is_recurrent(handle)
+        is_hybrid = llama.llama_model_is_hybrid(handle)
         # Whether a sequence can be cut at any position; a recurrent state cannot.
-        self.can_roll_back = not (
-            llama.llama_model_is_recurrent(handle)
-            or llama.llama_model_is_hybrid(handle)
-        )
+        self.can_roll_back = not is_recurrent and not is_hybrid
         # Sliding window in tokens; 0: none
         self.window: int = llama.llama_model_n_swa(handle)
         # Whether a saved sequence can be cut at any position; a sliding window is saved without
@@ -63,31 +73,31 @@ class Weights:
         self.can_restart_anywhere = self.can_roll_back and not self.window
         self._adds_bos = bool(llama.llama_vocab_get_add_bos(self.vocab))
         self._template = template
-        template.begin(
-            *(
-                self._token_text(token(self.vocab))
-                for token in (llama.llama_vocab_bos, llama.llama_vocab_eos)
-            )
-        )
+        bos = self._token_text(llama.llama_vocab_bos(self.vocab))
+        eos = self._token_text(llama.llama_vocab_eos(self.vocab))
+        template.begin(bos, eos)
+        self._control = self._control_pattern()
+
+    def _control_pattern(self) -> re.Pattern[str]:
+        """A pattern for the control tokens that a text may spell out, the longest first."""
         special = llama.LLAMA_TOKEN_ATTR_CONTROL | llama.LLAMA_TOKEN_ATTR_USER_DEFINED
         texts = {
             self._token_text(token)
             for token in range(self.vocabulary)
             if llama.llama_vocab_get_attr(self.vocab, token) & special
         }
-        # A user-defined token may be ordinary text, such as a run of spaces: only markers are
-        # split.
-        markers = sorted(
-            (text for text in texts if _is_marker(text)), key=len, reverse=True
-        )
-        self._control = re.compile("|".join(map(re.escape, markers)) or r"(?!)")
+        # A user-defined token may be ordinary text, such as a run of spaces.
+        markers = sorted(filter(_is_marker, texts), key=len, reverse=True)
+        if not markers:
+            return _NOTHING
+        return re.compile("|".join(map(re.escape, markers)))
 
     def apply_adapter(self, context: llama.llama_context_p) -> None:
-        if self._adapter:
-            adapters = (llama.llama_adapter_lora_p_ctypes * 1)(self._adapter)
-            llama.llama_set_adapters_lora(
-                context, adapters, 1, (ctypes.c_float * 1)(1.0)
-            )
+        if not self._adapter:
+            return
+        adapters = (llama.llama_adapter_lora_p_ctypes * 1)(self._adapter)
+        scales = (ctypes.c_float * 1)(1.0)
+        llama.llama_set_adapters_lora(context, adapters, 1, scales)
 
     def tokens_of(self, text: str, *, special: bool = False) -> list[int]:
         """Tokenize text. `special`: parse control tokens spelled out in it."""
@@ -110,21 +120,23 @@ class Weights:
             Message(message.role, self._control.sub(_with_a_space, message.content))
             for message in prompt
         ]
-        tokens = self.tokens_of(self._template.render(harmless), special=True)
+        text = self._template.render(harmless)
+        tokens = self.tokens_of(text, special=True)
         bos = llama.llama_vocab_bos(self.vocab)
         if self._adds_bos and tokens[:1] != [bos]:
             tokens.insert(0, bos)
         return tokens
 
     def piece(self, token: int) -> bytes:
-        buffer = ctypes.create_string_buffer(_PIECE_BYTES)
-        length = llama.llama_token_to_piece(
-            self.vocab, token, buffer, _PIECE_BYTES, 0, False
-        )
-        if length < 0:
-            buffer = ctypes.create_string_buffer(-length)
+        """The bytes that a token adds to a text; none for a control token."""
+        size = _PIECE_BYTES
+        buffer = ctypes.create_string_buffer(size)
+        length = llama.llama_token_to_piece(self.vocab, token, buffer, size, 0, False)
+        if length < 0:  # The buffer is too small: so many bytes are needed.
+            size = -length
+            buffer = ctypes.create_string_buffer(size)
             length = llama.llama_token_to_piece(
-                self.vocab, token, buffer, -length, 0, False
+                self.vocab, token, buffer, size, 0, False
             )
         return buffer.raw[:length]
 
