@@ -10,26 +10,36 @@ from gistread.words import count_words
 _BOX = re.compile(r"^-{20,}\n(?P<legend>[^-]{0,3000}?)\n-{20,}\n", re.MULTILINE)
 _HEAD_CHARACTERS = 4000
 _LEGEND = "【テキスト中に現れる記号について】"
+# "［＃改ページ］"
 _NOTE = re.compile("［＃[^］\n]{1,300}］")
 _FEWEST_MARKS = 2
 
 _IDEOGRAPHS = (
     "\u2e80-\u2fdf々〆〇ヶ\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
+# "河《かわ》"; "｜" begins the words if they are not only ideographs: "｜お河《おかわ》".
 _READING = re.compile(
     rf"｜(?P<marked>[^《｜\n]{{1,100}})《(?P<first>[^》\n]{{1,100}})》"
     rf"|(?P<word>[{_IDEOGRAPHS}]{{1,40}})《(?P<second>[^》\n]{{1,100}})》"
 )
+# "［＃「一」は中見出し］" after a heading, "［＃中見出し］" before it.
 _HEADING = re.compile(
     r"［＃「(?P<title>[^」\n]+)」は(?:同行|窓)?(?P<size>[大中小])見出し］"
 )
 _HEADING_BEGINS = re.compile(r"［＃(?:同行|窓)?(?P<size>[大中小])見出し］")
 _LEVELS = {"大": "#", "中": "##", "小": "###"}
-# A character that Shift-JIS lacks, by its place in JIS X 0213 or by its code point.
+# A character that Shift-JIS lacks, by its place in JIS X 0213 ("第3水準1-85-54") or by its code
+# point ("U+5C45").
 _RARE_CHARACTER = re.compile(
     r"※［＃[^］\n]{0,200}?(?:第[34]水準(?P<place>\d-\d{1,2}-\d{1,2})"
     r"|U\+(?P<code>[0-9A-F]{4,6}))[^］\n]{0,200}］"
 )
+
+
+# Each byte of EUC is a number of JIS X 0213 with this added; a byte before them selects plane 2.
+_EUC = 0xA0
+_SECOND_PLANE = 2
+_TO_SECOND_PLANE = b"\x8f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +62,29 @@ def read_aozora(text: str) -> AozoraText | None:
     metadata = Metadata(language="ja")
     left_out = 0
     if box is not None and has_legend:
-        lines = map(str.strip, text[: box.start()].splitlines())
-        title, *names = [line for line in lines if line] or [""]
-        metadata = Metadata(title=title, authors=tuple(names[-1:]), language="ja")
+        head = text[: box.start()]
+        metadata = _metadata_in(head)
         left_out = count_words(box["legend"])
-        text = f"{text[: box.start()]}\n{text[box.end() :]}"
+        text = f"{head}\n{text[box.end() :]}"
     text = _RARE_CHARACTER.sub(_rare_character, text)
     left_out += count_words(" ".join(_NOTE.findall(text)))
-    text = "\n".join(map(_with_heading, text.split("\n")))
-    text = _READING.sub(_with_reading, _NOTE.sub("", text))
+    text = "\n".join(_with_heading(line) for line in text.split("\n"))
+    text = _NOTE.sub("", text)
+    text = _READING.sub(_with_reading, text)
     return AozoraText(text, metadata, left_out)
 
 
+def _metadata_in(head: str) -> Metadata:
+    """The title is the first line of the head, the author the last."""
+    lines = [line.strip() for line in head.splitlines() if line.strip()]
+    if not lines:
+        return Metadata(language="ja")
+    title, *others = lines
+    return Metadata(title=title, authors=tuple(others[-1:]), language="ja")
+
+
 def _rare_character(match: re.Match[str]) -> str:
+    """The character that a match of `_RARE_CHARACTER` describes."""
     if match["code"]:
         return chr(int(match["code"], 16))
     plane, row, cell = map(int, match["place"].split("-"))
@@ -72,10 +92,6 @@ def _rare_character(match: re.Match[str]) -> str:
     if plane == _SECOND_PLANE:
         encoded = _TO_SECOND_PLANE + encoded
     return encoded.decode("euc_jis_2004", "replace")
-
-
-_EUC = 0xA0
-_SECOND_PLANE, _TO_SECOND_PLANE = 2, b"\x8f"
 
 
 def _with_heading(line: str) -> str:

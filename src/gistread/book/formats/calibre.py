@@ -1,6 +1,6 @@
 """Converts other formats to EPUB with Calibre's `ebook-convert`.
 
-Works on a private copy and within a time limit.
+Calibre gets a private copy of the file and a time limit.
 """
 
 import contextlib
@@ -27,17 +27,17 @@ _BY_HAND = (
     f"Try another Calibre, or convert it to EPUB by hand: {COMMAND} BOOK BOOK.epub"
 )
 _KINDLE_SUFFIXES = frozenset((".mobi", ".azw", ".azw3", ".prc", ".pdb"))
-# In a Kindle file: how many records it has, where the first one begins, and in that one whether
-# the book is encrypted.
-_RECORDS = slice(76, 78)
+# Bytes of a Kindle file: the number of its records, and the offset of the first one.
+_RECORD_COUNT = slice(76, 78)
 _FIRST_RECORD = slice(78, 82)
+# Bytes of the first record: how the book is encrypted, its code page, and the title's place.
 _ENCRYPTION_AT = 12
 _ENCRYPTION_BYTES = 2
 _ENCRYPTED = (1, 2)
-# In that record: its code page, and where in it the title begins and how long it is.
 _CODE_PAGE = slice(28, 32)
 _UTF8_CODE_PAGE = 65001
-_TITLE_PLACE = (slice(84, 88), slice(88, 92))
+_TITLE_START = slice(84, 88)
+_TITLE_LENGTH = slice(88, 92)
 _HEADER_BYTES = 64 * 1024
 _LONGEST_REASON = 160
 _POLL_SECONDS = 0.1
@@ -52,22 +52,9 @@ def convert_to_epub(
     """
     description = f"{name} is {kind.name}"
     command = converter_of(stream, name, kind)
-    try:
-        temporary = tempfile.TemporaryDirectory(
-            prefix="gistread-", ignore_cleanup_errors=True
-        )
-    except OSError as error:
-        raise BookError(
-            f"Cannot create a temporary directory: {error.strerror or error}."
-        ) from error
-    with temporary as path:
+    with _temporary_directory() as path:
         directory = Path(path)
-        # The converter detects the format by suffix, and distinguishes Kindle formats itself.
-        own = PurePath(name).suffix.lower()
-        suffix = (
-            own if kind.suffix == ".mobi" and own in _KINDLE_SUFFIXES else kind.suffix
-        )
-        source = directory / f"book{suffix}"
+        source = directory / f"book{_suffix_for_calibre(name, kind)}"
         target = directory / "book.epub"
         stream.seek(0)
         try:
@@ -80,6 +67,25 @@ def convert_to_epub(
                 f"{description}; {COMMAND} could not convert it: {error.strerror or error}.",
                 _BY_HAND,
             ) from error
+
+
+def _temporary_directory() -> tempfile.TemporaryDirectory[str]:
+    """Raises BookError."""
+    try:
+        return tempfile.TemporaryDirectory(
+            prefix="gistread-", ignore_cleanup_errors=True
+        )
+    except OSError as error:
+        reason = error.strerror or error
+        raise BookError(f"Cannot create a temporary directory: {reason}.") from error
+
+
+def _suffix_for_calibre(name: str, kind: ForeignFormat) -> str:
+    """The suffix by which Calibre detects the format. It distinguishes Kindle formats itself."""
+    own_suffix = PurePath(name).suffix.lower()
+    if kind.suffix == ".mobi" and own_suffix in _KINDLE_SUFFIXES:
+        return own_suffix
+    return kind.suffix
 
 
 def converter_of(stream: BinaryIO, name: str, kind: ForeignFormat) -> str:
@@ -102,26 +108,34 @@ def kindle_title(stream: BinaryIO) -> str:
     """The title in the header of a Kindle book; empty if it has none."""
     stream.seek(0)
     head = stream.read(_HEADER_BYTES)
-    first = int.from_bytes(head[_FIRST_RECORD], "big")
-    record = head[first:]
-    start, length = (int.from_bytes(record[place], "big") for place in _TITLE_PLACE)
-    is_utf8 = int.from_bytes(record[_CODE_PAGE], "big") == _UTF8_CODE_PAGE
-    title = record[start : start + length] if start else b""
-    return clean_line(title.decode("utf-8" if is_utf8 else "cp1252", "replace"))
+    record = head[_number(head[_FIRST_RECORD]) :]
+    start = _number(record[_TITLE_START])
+    if not start:
+        return ""
+    end = start + _number(record[_TITLE_LENGTH])
+    is_utf8 = _number(record[_CODE_PAGE]) == _UTF8_CODE_PAGE
+    codec = "utf-8" if is_utf8 else "cp1252"
+    return clean_line(record[start:end].decode(codec, "replace"))
 
 
 def _has_drm(stream: BinaryIO) -> bool:
+    """Whether a Kindle book is encrypted."""
     head = stream.read(_FIRST_RECORD.stop)
     is_whole = len(head) == _FIRST_RECORD.stop
-    if not is_whole or not int.from_bytes(head[_RECORDS], "big"):
+    if not is_whole or _number(head[_RECORD_COUNT]) == 0:
         return False
-    stream.seek(int.from_bytes(head[_FIRST_RECORD], "big") + _ENCRYPTION_AT)
-    return int.from_bytes(stream.read(_ENCRYPTION_BYTES), "big") in _ENCRYPTED
+    stream.seek(_number(head[_FIRST_RECORD]) + _ENCRYPTION_AT)
+    return _number(stream.read(_ENCRYPTION_BYTES)) in _ENCRYPTED
+
+
+def _number(data: bytes) -> int:
+    return int.from_bytes(data, "big")
 
 
 def _run(
     command: list[str], directory: Path, description: str, cancelled: Callable[[], bool]
 ) -> None:
+    """Run the converter in a directory. Raises BookError, OSError."""
     log = directory / "output"
     environment = {
         **os.environ,
@@ -148,35 +162,37 @@ def _run(
         reason = _reason(log, directory)
         if "drm" in reason.lower():
             raise _drm_error(description)
-        because = f": {reason}" if reason else ""
-        raise BookError(
-            f"{description}; {COMMAND} could not convert it{because}.", _BY_HAND
-        )
+        message = f"{description}; {COMMAND} could not convert it"
+        if reason:
+            message += f": {reason}"
+        raise BookError(f"{message}.", _BY_HAND)
 
 
 def _reason(log: Path, directory: Path) -> str:
     """The last line of output, without the temporary path."""
-    output = log.read_text("utf-8", errors="replace").replace(
-        f"{directory}{os.sep}", ""
-    )
+    output = log.read_text("utf-8", errors="replace")
+    output = output.replace(f"{directory}{os.sep}", "")
     lines = output.strip().splitlines()
     if not lines:
         return ""
-    return clean_line(lines[-1])[:_LONGEST_REASON].rstrip(". ")
+    last_line = clean_line(lines[-1])
+    return last_line[:_LONGEST_REASON].rstrip(". ")
 
 
 def _wait(
     process: subprocess.Popen[bytes], description: str, cancelled: Callable[[], bool]
 ) -> None:
-    until = time.monotonic() + LIMIT_SECONDS
+    """Wait for the converter to end. Raises BookError if it takes too long or is cancelled."""
+    deadline = time.monotonic() + LIMIT_SECONDS
     while process.poll() is None:
         if cancelled():
             raise BookError(f"{description}; the conversion was cancelled.")
-        if time.monotonic() > until:
-            stopped = (
-                f"was stopped after {LIMIT_SECONDS / 60:g} minutes without a result"
+        if time.monotonic() > deadline:
+            minutes = f"{LIMIT_SECONDS / 60:g}"
+            raise BookError(
+                f"{description}; {COMMAND} was stopped after {minutes} minutes without a result.",
+                _BY_HAND,
             )
-            raise BookError(f"{description}; {COMMAND} {stopped}.", _BY_HAND)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_POLL_SECONDS)
 

@@ -21,9 +21,9 @@ class EncodingChoice:
 
 
 def encoding_choices(data: bytes) -> list[EncodingChoice]:
-    """Likely encodings, the likeliest first; empty if the bytes themselves say which it is.
+    """Likely encodings, the likeliest first; empty if the bytes themselves tell the encoding.
 
-    Of encodings that read the line alike, only the likeliest is offered.
+    Of several encodings in which the line reads the same, only the likeliest is offered.
     """
     decoded = decode(data)
     if decoded is None or not decoded.is_guess:
@@ -50,11 +50,18 @@ def _count_beyond_ascii(line: bytes) -> int:
 
 def _shortened(sample: str) -> str:
     """The part of a line around its first letter beyond ASCII."""
-    first = next((at for at, letter in enumerate(sample) if not letter.isascii()), 0)
+    first = 0
+    while first < len(sample) and sample[first].isascii():
+        first += 1
+    if first == len(sample):
+        first = 0
     start = max(0, first - _CHARACTERS_BEFORE)
     if start:
-        start = sample.find(" ", start, first) + 1 or start
-    part = sample[start : start + _SAMPLE_CHARACTERS]
+        # At the beginning of a word, if there is one before the letter.
+        space = sample.find(" ", start, first)
+        start = space + 1 if space >= 0 else start
+    end = start + _SAMPLE_CHARACTERS
+    part = " ".join(sample[start:end].split())
     opening = "… " if start else ""
-    closing = ELLIPSIS if start + len(part) < len(sample) else ""
-    return f"{opening}{' '.join(part.split())}{closing}"
+    closing = ELLIPSIS if end < len(sample) else ""
+    return f"{opening}{part}{closing}"

@@ -5,8 +5,8 @@ numbers left out, bullets added. A place is therefore found by its letters and t
 has no identifier if the file lacks its letters in this order. A few more letters inside, such as a
 page number, are allowed.
 
-The range of an identifier lies in one document, which is named before the first comma. Of a place
-that continues in the next document, the part in the first is named.
+The range of an identifier lies in one document, which is named before the first comma. If a place
+continues in the next document, its identifier ends with the first document.
 """
 
 import io
@@ -14,10 +14,9 @@ import re
 import unicodedata
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import takewhile
 from pathlib import Path
 
 import regex
@@ -28,8 +27,8 @@ from gistread.book.formats.elements.markup import local_name, parse
 from gistread.book.formats.epub_package import spine_references
 from gistread.errors import BookError
 
-# Letters before and after a place that tell it from other places with the same words, the most
-# telling first. One side alone helps where the other stands beside a number that the file lacks.
+# Numbers of letters before and after a place that distinguish it from others with the same words,
+# longest first. One side alone helps where the other is beside a number that the file lacks.
 _CONTEXTS = (
     *((256, 256), (256, 0), (0, 256)),
     *((64, 64), (64, 0), (0, 64)),
@@ -37,18 +36,21 @@ _CONTEXTS = (
     (0, 0),
 )
 _MOST_OCCURRENCES = 1_000  # Of words that say nothing about their place
-# General categories of letters and digits; the order of accents differs
+# General categories of letters and digits. Accents do not count: their order differs.
 _LETTERS = "LN"
-# By which each end of a place is found that has other letters inside
+# Numbers of letters by which each end of a place is found if there are other letters inside
 _EDGE_LETTERS = (16, 8, 4, 2)
-_MOST_INSERTED = 24  # Letters that one form has inside a place, and the other has not
-_MOST_EDGE = 20  # Signs before the first letter of a place, and behind its last
+_MOST_INSERTED = 24  # Letters inside a place that only one form has
+_MOST_EDGE = 20  # Signs before the first letter of a place, and after its last
 _WITHOUT_TEXT = frozenset(("script", "style"))
 _SPACES = r"[\s\p{M}]*"  # Space and accents
 _ACCENTS = regex.compile(r"\p{M}*")
+# Characters that an identifier writes with "^" before them
 _RESERVED = re.compile(r"[\^\[\](),;=]")
+# "[chapter-1]", "[a^]b]"
 _ASSERTION = re.compile(r"\[(?:\^.|[^\]^])*\]")
 _IDENTIFIER = re.compile(r"epubcfi\((.+)\)", re.DOTALL)
+# "/6/4" in the package, "/4/10/1" in the document, and the UTF-16 unit 3: "/6/4!/4/10/1:3"
 _PATH = re.compile(r"((?:/\d+)+)!((?:/\d+)*)(?::(\d+))?")
 
 
@@ -60,66 +62,74 @@ class _Letters:
 
     @cached_property
     def text(self) -> str:
+        """The letters and digits only."""
         return "".join(map(self._letters.__getitem__, self.raw))
 
     @cached_property
     def offsets(self) -> "array[int]":
-        """Where each of the letters stands in the raw text."""
+        """The offset of each letter in the raw text."""
         letters = self._letters
-        return array(
-            "I", (at for at, sign in enumerate(self.raw) for _ in letters[sign])
+        # A sign such as "½" stands for several letters.
+        offsets = (
+            offset for offset, sign in enumerate(self.raw) for _ in letters[sign]
         )
+        return array("I", offsets)
 
     @cached_property
     def _letters(self) -> dict[str, str]:
+        """The letters of each sign in the raw text."""
         return {sign: _letters_of(sign) for sign in set(self.raw)}
 
     def counterpart(
         self, start: int, end: int, other: "_Letters"
     ) -> tuple[int, int] | None:
         """Where `raw[start:end]` stands in the other form; None if it is not there."""
-        first = bisect_left(self.offsets, start)
-        behind = bisect_left(self.offsets, end)
-        letters = self._same_letters(first, behind, other)
-        letters = letters or self._letters_with_insertions(first, behind, other)
+        first_letter = bisect_left(self.offsets, start)
+        end_letter = bisect_left(self.offsets, end)
+        letters = self._same_letters(first_letter, end_letter, other)
+        if letters is None:
+            letters = self._letters_with_insertions(first_letter, end_letter, other)
         if letters is None:
             return None
-        before = self.raw[start : self.offsets[first]]
-        after = self.raw[self.offsets[behind - 1] + 1 : end]
+        other_first, other_end = letters
+        signs_before = self.raw[start : self.offsets[first_letter]]
+        signs_after = self.raw[self.offsets[end_letter - 1] + 1 : end]
+        letters_start = other.offsets[other_first]
+        letters_end = other.offsets[other_end - 1] + 1
         return (
-            _start_with(before, other.raw, other.offsets[letters[0]]),
-            _end_with(after, other.raw, other.offsets[letters[1] - 1] + 1),
+            _start_with(signs_before, other.raw, letters_start),
+            _end_with(signs_after, other.raw, letters_end),
         )
 
     def _same_letters(
-        self, first: int, behind: int, other: "_Letters"
+        self, first: int, end: int, other: "_Letters"
     ) -> tuple[int, int] | None:
-        """The range in `other.text` of `text[first:behind]`."""
-        at = _find(self.text, first, behind, other.text)
-        return None if at is None else (at, at + behind - first)
+        """The range in `other.text` of `text[first:end]`."""
+        other_first = _find(self.text, first, end, other.text)
+        if other_first is None:
+            return None
+        return other_first, other_first + end - first
 
     def _letters_with_insertions(
-        self, first: int, behind: int, other: "_Letters"
+        self, first: int, end: int, other: "_Letters"
     ) -> tuple[int, int] | None:
         """As `_same_letters`, where one of the texts has a few letters more inside."""
-        start = _find_edge(self.text, first, behind, other.text, from_end=False)
-        end = _find_edge(self.text, first, behind, other.text, from_end=True)
-        if start is None or end is None or start >= end:
+        other_first = _find_edge(self.text, first, end, other.text, from_end=False)
+        other_end = _find_edge(self.text, first, end, other.text, from_end=True)
+        if other_first is None or other_end is None or other_first >= other_end:
             return None
-        shorter, longer = sorted(
-            (self.text[first:behind], other.text[start:end]), key=len
-        )
+        forms = (self.text[first:end], other.text[other_first:other_end])
+        shorter, longer = sorted(forms, key=len)
         is_inserted = 0 < len(longer) - len(shorter) <= _MOST_INSERTED
         if is_inserted and _has_in_order(longer, shorter):
-            return start, end
+            return other_first, other_end
         return None
 
 
 def _letters_of(sign: str) -> str:
-    decomposed = unicodedata.normalize("NFD", sign)
-    return "".join(
-        part for part in decomposed if unicodedata.category(part)[0] in _LETTERS
-    )
+    """The letters and digits of a character, without accents; usually one or none."""
+    parts = unicodedata.normalize("NFD", sign)
+    return "".join(part for part in parts if unicodedata.category(part)[0] in _LETTERS)
 
 
 def _has_in_order(longer: str, shorter: str) -> bool:
@@ -128,38 +138,44 @@ def _has_in_order(longer: str, shorter: str) -> bool:
     >>> _has_in_order("upon12apage", "uponapage")
     True
     """
-    letters = iter(longer)
-    return all(letter in letters for letter in shorter)
+    position = 0
+    for letter in shorter:
+        position = longer.find(letter, position) + 1
+        if position == 0:
+            return False
+    return True
 
 
 def _start_with(signs: str, text: str, start: int) -> int:
-    """Where a place starts with those of the signs that stand just before it."""
-    edge = _signs_of(signs)[-_MOST_EDGE:]
+    """The start of a place, before as many of these signs as stand before `start` too."""
+    wanted = _without_spaces(signs)[-_MOST_EDGE:]
     window = text[max(0, start - 2 * _MOST_EDGE) : start]
-    for length in range(len(edge), 0, -1):
-        match = regex.search(f"{_spaced(edge[-length:])}$", window)
+    for length in range(len(wanted), 0, -1):
+        pattern = _spaced_pattern(wanted[-length:])
+        match = regex.search(f"{pattern}$", window)
         if match is not None:
             return start - len(window) + int(match.start())
     return start
 
 
 def _end_with(signs: str, text: str, end: int) -> int:
-    """Where a place ends with those of the signs that stand just behind it."""
-    edge = _signs_of(signs)[:_MOST_EDGE]
-    for length in range(len(edge), 0, -1):
-        pattern = _SPACES + _spaced(edge[:length]).removesuffix(_SPACES)
+    """The end of a place, after as many of these signs as stand after `end` too."""
+    wanted = _without_spaces(signs)[:_MOST_EDGE]
+    for length in range(len(wanted), 0, -1):
+        pattern = _SPACES + _spaced_pattern(wanted[:length]).removesuffix(_SPACES)
         match = regex.match(pattern, text, pos=end)
         if match is not None:
             return int(match.end())
     return int(_ACCENTS.match(text, end).end())
 
 
-def _signs_of(text: str) -> str:
+def _without_spaces(text: str) -> str:
+    """A text without white space and accents."""
     return str(regex.sub(r"[\s\p{M}]", "", text))
 
 
-def _spaced(signs: str) -> str:
-    """A pattern of the signs, each with any space behind it."""
+def _spaced_pattern(signs: str) -> str:
+    """A pattern of the signs, each with any space after it."""
     return "".join(f"{regex.escape(sign)}{_SPACES}" for sign in signs)
 
 
@@ -173,7 +189,7 @@ class _Chunk:
 
 
 class SourceText:
-    """The text of an EPUB's documents, as they are written.
+    """The text of an EPUB's documents as it stands in their files.
 
     >>> page = "<html><head/><body><p>Loomings</p><p id='p1'>Call me Ishmael.</p></body></html>"
     >>> source = SourceText([("/6/4", etree.fromstring(page))])
@@ -204,91 +220,107 @@ class SourceText:
         return [self._range(*place) if place else "" for place in places]
 
     def place(self, identifier: str, text: str) -> tuple[int, int] | None:
-        """Start and end in `text` of what an identifier names; None if it cannot be found.
+        """Start and end in `text` of the place that an identifier names; None if it is not found.
 
-        Of an identifier without an end, the next letter.
+        An identifier of a single point names the next letter.
         """
-        offsets = [self._offset(path) for path in _paths(identifier)]
-        known = [offset for offset in offsets if offset is not None]
-        if not known or len(known) < len(offsets):
+        offsets: list[int] = []
+        for path in _paths(identifier):
+            offset = self._offset(path)
+            if offset is None:
+                return None
+            offsets.append(offset)
+        if not offsets:
             return None
-        start = known[0]
+        start = offsets[0]
         letter = bisect_left(self._letters.offsets, start)
         if letter == len(self._letters.offsets):
             return None
-        end = max(known[-1], self._letters.offsets[letter] + 1)
+        end = max(offsets[-1], self._letters.offsets[letter] + 1)
         return self._letters.counterpart(start, end, _Letters(text))
 
     def _range(self, start: int, end: int) -> str:
         """The identifier of a part of the joined text, cut at the end of its first document."""
-        first = self._chunk_at(start)
-        last = self._chunk_at(end - 1)
+        first = self._chunks[self._number_at(start)]
+        last = self._chunks[self._number_at(end - 1)]
         if first.reference != last.reference:
             last, end = self._end_of_document(start)
-        pairs = zip(first.steps[:-1], last.steps[:-1], strict=False)
-        shared = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+        shared = _shared_length(first.steps[:-1], last.steps[:-1])
         parent = "".join(first.steps[:shared])
-        ends = [
-            f"{''.join(chunk.steps[shared:])}:{self._units(chunk, offset)}"
-            for chunk, offset in ((first, start), (last, end))
-        ]
-        if not shared:  # A path does not end with an exclamation mark.
-            ends = [f"!{path}" for path in ends]
-            return f"epubcfi({first.reference},{','.join(ends)})"
-        return f"epubcfi({first.reference}!{parent},{','.join(ends)})"
+        first_path = "".join(first.steps[shared:])
+        last_path = "".join(last.steps[shared:])
+        from_start = f"{first_path}:{self._units(first, start)}"
+        to_end = f"{last_path}:{self._units(last, end)}"
+        if (
+            not parent
+        ):  # The part before the comma must not end with an exclamation mark.
+            return f"epubcfi({first.reference},!{from_start},!{to_end})"
+        return f"epubcfi({first.reference}!{parent},{from_start},{to_end})"
 
     def _end_of_document(self, start: int) -> tuple[_Chunk, int]:
         """The last chunk with words of the document at an offset, and the end of these words."""
-        last = self._chunk_at(start)
+        first_number = self._number_at(start)
+        last = self._chunks[first_number]
+        reference = last.reference
         end = start
-        numbers = range(bisect_right(self._starts, start) - 1, len(self._chunks))
-        of_document = takewhile(
-            lambda number: self._chunks[number].reference == last.reference, numbers
-        )
-        for number in of_document:
+        for number in range(first_number, len(self._chunks)):
             chunk = self._chunks[number]
-            words = self._letters.raw[chunk.start : self._end_of(number)].rstrip()
+            if chunk.reference != reference:
+                break
+            words = self._raw_text(number).rstrip()
             if words:
-                last, end = chunk, chunk.start + len(words)
+                last = chunk
+                end = chunk.start + len(words)
         return last, end
 
-    def _end_of(self, number: int) -> int:
-        """Where a chunk ends in the joined text."""
+    def _raw_text(self, number: int) -> str:
+        """The characters of a chunk."""
+        start = self._starts[number]
         if number + 1 < len(self._starts):
-            return self._starts[number + 1]
-        return len(self._letters.raw)
+            return self._letters.raw[start : self._starts[number + 1]]
+        return self._letters.raw[start:]
 
-    def _chunk_at(self, offset: int) -> _Chunk:
-        return self._chunks[bisect_right(self._starts, offset) - 1]
+    def _number_at(self, offset: int) -> int:
+        """The number of the chunk at an offset."""
+        return bisect_right(self._starts, offset) - 1
 
     def _units(self, chunk: _Chunk, offset: int) -> int:
         """How many UTF-16 units of the chunk are before an offset."""
-        return len(self._letters.raw[chunk.start : offset].encode("utf-16-le")) // 2
+        before = self._letters.raw[chunk.start : offset]
+        return len(before.encode("utf-16-le")) // 2
 
     def _offset(self, path: str) -> int | None:
-        """Where a path leads in the joined text: to its element, or so many units into it."""
+        """The offset in the joined text where a path leads; None if it leads nowhere."""
         parsed = _PATH.fullmatch(path)
         if parsed is None:
             return None
         reference, steps, units = parsed.groups()
-        chunk = self._first_chunk(reference, steps)
-        if chunk is None:
+        number = self._first_chunk(reference, steps)
+        if number is None:
             return None
-        number = self._chunks.index(chunk)
-        written = self._letters.raw[chunk.start : self._end_of(number)].encode(
-            "utf-16-le"
-        )
-        return chunk.start + len(
-            written[: 2 * int(units or 0)].decode("utf-16-le", "ignore")
-        )
+        encoded = self._raw_text(number).encode("utf-16-le")
+        bytes_before = encoded[: 2 * int(units or 0)]
+        before = bytes_before.decode("utf-16-le", "ignore")
+        return self._starts[number] + len(before)
 
-    def _first_chunk(self, reference: str, steps: str) -> _Chunk | None:
-        for chunk in self._chunks:
+    def _first_chunk(self, reference: str, steps: str) -> int | None:
+        """The number of the first chunk at or below a path."""
+        for number, chunk in enumerate(self._chunks):
             if _ASSERTION.sub("", chunk.reference) == reference:
-                written = _ASSERTION.sub("", "".join(chunk.steps))
-                if f"{written}/".startswith(f"{steps}/"):
-                    return chunk
+                path = _ASSERTION.sub("", "".join(chunk.steps))
+                if f"{path}/".startswith(f"{steps}/"):
+                    return number
         return None
+
+
+def _shared_length(steps: Sequence[str], others: Sequence[str]) -> int:
+    """How many steps two paths share at their beginning."""
+    shared = 0
+    for step, other in zip(steps, others, strict=False):
+        if step != other:
+            break
+        shared += 1
+    return shared
 
 
 def open_source(path: Path) -> SourceText:
@@ -307,7 +339,10 @@ def read_source(data: bytes) -> SourceText:
 
 
 def _documents(archive: Archive) -> Iterator[tuple[str, etree._Element]]:
-    """Only well-formed ones: of others each program makes a tree of its own."""
+    """The path to each document in the package, and its root.
+
+    Only well-formed documents: each program repairs others in its own way.
+    """
     known: set[str] = set()
     for path, reference in spine_references(archive):
         if path in known:
@@ -317,13 +352,11 @@ def _documents(archive: Archive) -> Iterator[tuple[str, etree._Element]]:
             tree = parse(archive.read(path))
         except ArchiveError:
             continue
-        if (
-            tree is None
-            or tree.repaired
-            or any(True for _ in tree.root.iter(etree.Entity))
-        ):
+        if tree is None or tree.repaired:
             continue
-        yield "".join(_steps_to(reference)), tree.root
+        has_entities = next(tree.root.iter(etree.Entity), None) is not None
+        if not has_entities:
+            yield "".join(_steps_to(reference)), tree.root
 
 
 def _steps_to(element: etree._Element) -> list[str]:
@@ -335,10 +368,15 @@ def _steps_to(element: etree._Element) -> list[str]:
 
 
 def _step(element: etree._Element, index: int) -> str:
-    """Elements have even numbers, the characters around them odd ones."""
+    """The step to a child: `/4[chapter-1]`.
+
+    Elements have even numbers, the characters around them odd ones.
+    """
+    number = 2 * (index + 1)
     name = _RESERVED.sub(r"^\g<0>", element.get("id", ""))
-    assertion = f"[{name}]" if name else ""
-    return f"/{2 * index + 2}{assertion}"
+    if not name:
+        return f"/{number}"
+    return f"/{number}[{name}]"
 
 
 def _chunks_of(root: etree._Element) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -361,54 +399,63 @@ def _chunks_in(
     for index, child in enumerate(element):
         yield from _chunks_in(child, (*steps, _step(child, index)))
         if child.tail:
-            number = 2 * (index + 1)  # Of the child
-            yield (*steps, f"/{number + 1}"), str(child.tail)
+            number_of_child = 2 * (index + 1)
+            yield (*steps, f"/{number_of_child + 1}"), str(child.tail)
 
 
 def _find(text: str, start: int, end: int, other: str) -> int | None:
-    """Where `text[start:end]` stands in another form of the text.
+    """The start of `text[start:end]` in another form of the text; None if it is unclear.
 
-    Of several such places the one of the same rank, if both forms have equally many.
+    If both forms have these words equally often, the n-th place corresponds to the n-th.
     """
     if start >= end:
         return None
     for before, after in _CONTEXTS:
         first = max(0, start - before)
-        sought = text[first : end + after]
-        here = _occurrences(sought, text)
-        there = _occurrences(sought, other)
-        is_same_number = 0 < len(here) == len(there) < _MOST_OCCURRENCES
-        if is_same_number and first in here:
-            return there[here.index(first)] + start - first
+        words = text[first : end + after]
+        places = _occurrences(words, text)
+        other_places = _occurrences(words, other)
+        is_same_number = 0 < len(places) == len(other_places) < _MOST_OCCURRENCES
+        if is_same_number and first in places:
+            other_first = other_places[places.index(first)]
+            return other_first + start - first
     return None
 
 
 def _find_edge(
     text: str, start: int, end: int, other: str, *, from_end: bool
 ) -> int | None:
-    """Where `text[start:end]` begins or ends in another form that has letters more inside."""
-    for length in _EDGE_LETTERS:
-        size = min(length, (end - start) // 2)
-        first = end - size if from_end else start
-        at = _find(text, first, first + size, other)
-        if at is not None:
-            return at + size if from_end else at
+    """Where `text[start:end]` begins or ends in another form that has more letters inside."""
+    for most_letters in _EDGE_LETTERS:
+        length = min(most_letters, (end - start) // 2)
+        first = end - length if from_end else start
+        other_first = _find(text, first, first + length, other)
+        if other_first is not None:
+            return other_first + length if from_end else other_first
     return None
 
 
-def _occurrences(sought: str, text: str) -> list[int]:
+def _occurrences(words: str, text: str) -> list[int]:
+    """The offsets of words in a text; the first thousand."""
     places: list[int] = []
-    at = text.find(sought)
-    while at >= 0 and len(places) < _MOST_OCCURRENCES:
-        places.append(at)
-        at = text.find(sought, at + 1)
+    place = text.find(words)
+    while place >= 0 and len(places) < _MOST_OCCURRENCES:
+        places.append(place)
+        place = text.find(words, place + 1)
     return places
 
 
 def _paths(identifier: str) -> list[str]:
-    """The paths of a place, or of both ends of a range, without assertions."""
-    written = _IDENTIFIER.fullmatch(identifier.strip())
-    if written is None:
+    """The path of a point, or those of both ends of a range, without assertions.
+
+    >>> _paths("epubcfi(/6/4!/4/10[para05],/1:3,/1:43)")
+    ['/6/4!/4/10/1:3', '/6/4!/4/10/1:43']
+    """
+    match = _IDENTIFIER.fullmatch(identifier.strip())
+    if match is None:
         return []
-    parent, *ends = _ASSERTION.sub("", written[1]).split(",")
-    return [parent + end for end in ends] or [parent]
+    without_assertions = _ASSERTION.sub("", match[1])
+    parent, *ends = without_assertions.split(",")
+    if not ends:
+        return [parent]
+    return [parent + end for end in ends]

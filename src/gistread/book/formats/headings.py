@@ -22,6 +22,8 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
+    """A block that may be a heading: "Chapter 3" has the family "chapter" and is bare."""
+
     index: int
     rank: Rank
     # The keyword ("chapter", "part"), or the form of a heading without one ("roman", "capitals")
@@ -42,7 +44,7 @@ _LONGEST_NUMBERED = 120
 _LONGEST_SHORT_LINE = 100
 _LONGEST_SHORT_CAPITALS = 200
 _MOST_LINES_OF_A_TITLE = 3
-_LEAST_CAPITALISED = 0.75  # Of the words of a subtitle
+_LEAST_CAPITALISED = 0.75  # Share of the words of a subtitle
 _SHORTEST_CAPITALS = 3
 _LONGEST_CAPITALS = 60
 _LEAST_GAP_OF_CAPITALS = 2  # Empty lines before a line in capitals
@@ -65,23 +67,28 @@ _ARTICLE = re.compile(
     r"(?:the|das|der|die|den|le|la|el|il|lo|o|a|het|de)\s+", re.IGNORECASE
 )
 _SIGNS = "\u0900-\u0963\u0e31-\u0e4e"  # Hindi and Thai write vowels so, which are no \w
+# "Chapter 3. A title", "Book the Second"
 _WORD_NUMBER = re.compile(
     rf"([^\W\d_][\w{_SIGNS}’'-]*)\.?\s+(?:the\s+|le\s+|la\s+|n[o°º]\.?\s*)?"
     rf"(\w[\w{_SIGNS}]*(?:-\w+|[״׳΄ʹ]\w*)*)(.*)$",
     re.IGNORECASE | re.DOTALL,
 )
+# "Third Book. A title"
 _NUMBER_WORD = re.compile(
     rf"([\w{_SIGNS}-]+?)\.?\s+([^\W\d_][\w{_SIGNS}-]*)(.*)$", re.DOTALL
 )
+# "第三章 title"
 _CJK = re.compile(
     r"[第제]\s*([〇零一二三四五六七八九十百千0-9０-９]{1,6})\s*"
     r"([部巻卷編编篇集冊册章回話话節节幕折장부권편막절])(.*)$",
     re.DOTALL,
 )
+# "卷三"
 _VOLUME = re.compile(
     r"([卷巻])[之の]?([〇零一二三四五六七八九十百千0-9０-９]{1,4})(?:$|[\s：:、](.*)$)",
     re.DOTALL,
 )
+# "序章", "番外2"
 _NAMED_WITHOUT_SPACES = re.compile(
     r"(番外[篇编編]?|尾[声聲]|楔子|引子|序[章言曲]|[终終]章|自序|[后後][记記]|附[录錄]|[间間幕]章|外[传傳])"
     r"\s*([〇零一二三四五六七八九十百0-9０-９]{0,4})(?:$|[\s：:、](.*)$)",
@@ -89,16 +96,22 @@ _NAMED_WITHOUT_SPACES = re.compile(
 )
 _CONTAINERS = frozenset("部巻卷編编篇集冊册부권편")
 _LONGEST_TITLE = 40
+# "XIV.", "14)", "Fourteen", "十四"
 _BARE = re.compile(
     r"([IVXLCDM]{1,8}|\d{1,3}|[A-Za-z]+(?:-[a-z]+)?|[一二三四五六七八九十百]{1,4})[.):]?$"
 )
+# "XIV. A title", "14 — A title"
 _NUMBER_TITLE = re.compile(
     r"([IVXLC]{1,8}|\d{1,3})(?:[.):]|\s?[—–-])\s+(\S.*)$", re.DOTALL
 )
-# "01 My Early Home": begins with a zero.
+# "01 My Early Home": numbers below ten begin with a zero.
 _PADDED_TITLE = re.compile(r"(0[1-9]|[1-9]\d)\s+([^\W\d_].*)$", re.DOTALL)
+# "## A title"
 _MARKDOWN = re.compile(r"(#{1,6})\s+(\S.*?)\s*#*$")
+# Between number and title: ". ", " — ", a line end.
 _SEPARATOR = re.compile(r"\s*[.:;,)\]—–-]|\s{2,}|\s*\n")
+# Signs around a title.
+_TITLE_EDGES = " \t\n.:;,)]—–-_=*"
 
 
 def split_heading(block: TextBlock) -> list[TextBlock]:
@@ -117,8 +130,8 @@ def split_heading(block: TextBlock) -> list[TextBlock]:
 
 def entry_key(line: str) -> str:
     """The words that a contents entry and its heading share, without number, dots or page."""
-    line = re.sub(r"^\s*(?:[IVXLC]+|\d+)[.):\s]\s*|[\s.·…_]*\d*\s*$", "", line)
-    return letters(line)
+    title = re.sub(r"^\s*(?:[IVXLC]+|\d+)[.):\s]\s*|[\s.·…_]*\d*\s*$", "", line)
+    return letters(title)
 
 
 def is_contents(block: TextBlock) -> bool:
@@ -129,22 +142,23 @@ def is_contents(block: TextBlock) -> bool:
 
 
 def heading_candidate(index: int, block: TextBlock) -> Candidate | None:
+    """The heading that a block may be; None if it cannot be one. `index`: of the block.
+
+    >>> heading_candidate(0, TextBlock(("CHAPTER IV.",), ParagraphKind.TEXT, gap=2)).number
+    4
+    """
     lines = block.lines
-    if (
-        _is_apart(block)
-        or len(lines) > _MOST_LINES
-        or len(lines[0]) > _LONGEST_CHARACTERS
-    ):
+    if _is_apart(block) or len(lines) > _MOST_LINES:
+        return None
+    if len(lines[0]) > _LONGEST_CHARACTERS:
         return None
     first = lines[0].strip()
     if first.startswith("#"):
         if len(lines) != 1:
             return None
-        return _markdown(index, first)
+        return _markdown_line(index, first)
     if first and _is_underlined(lines):
-        return Candidate(
-            index, Rank.CHAPTER, "markdown", None, first, bare=False, level=1
-        )
+        return _markdown(index, first, level=1)
     text = _undecorated(first, lines[1:])
     if not text or sum(map(len, lines)) > _LONGEST_CHARACTERS:
         return None
@@ -156,30 +170,36 @@ def _undecorated(first: str, following: Sequence[str]) -> str:
     title = first.strip(_DECORATION)
     if not title or not _may_begin(title[0]):
         return ""
-    return "\n".join([title, *(line.strip().strip("_") for line in following)])
+    other_lines = [line.strip().strip("_") for line in following]
+    return "\n".join([title, *other_lines])
 
 
 def _is_apart(block: TextBlock) -> bool:
-    """Whether a block is no part of the text around it, and so no heading."""
+    """Whether a block does not belong to the text around it, and so is no heading."""
     return block.kind in (ParagraphKind.BREAK, ParagraphKind.NOTE)
 
 
-def _markdown(index: int, line: str) -> Candidate | None:
+def _markdown_line(index: int, line: str) -> Candidate | None:
+    """`## A title`."""
     match = _MARKDOWN.match(line)
     if match is None:
         return None
-    title = one_line(match[2])
-    level = len(match[1])
+    signs, title = match.groups()
+    return _markdown(index, one_line(title), level=len(signs))
+
+
+def _markdown(index: int, title: str, level: int) -> Candidate:
     return Candidate(
         index, Rank.CHAPTER, "markdown", None, title, bare=False, level=level
     )
 
 
 def _is_underlined(lines: Sequence[str]) -> bool:
-    """Whether equals signs make a line a heading of Markdown."""
+    """Whether equals signs below a line make it a heading of Markdown."""
     if len(lines) != 2:
         return False
-    return len(lines[1]) >= _FEWEST_EQUALS_SIGNS and not lines[1].strip("=")
+    is_only_signs = not lines[1].strip("=")
+    return is_only_signs and len(lines[1]) >= _FEWEST_EQUALS_SIGNS
 
 
 def _may_begin(letter: str) -> bool:
@@ -197,25 +217,30 @@ def _keyword(index: int, text: str) -> Candidate | None:
     if _CJK.match(text) or _VOLUME.match(text):
         return _east_asian(index, text)
     named = _NAMED_WITHOUT_SPACES.match(text)
-    if named and _is_title(named[3] or ""):
-        return Candidate(
-            index, Rank.NAMED, named[1], None, one_line(text), bare=not named[3]
-        )
+    if named:
+        name, _, title = named.groups(default="")
+        if _is_title(title):
+            return Candidate(
+                index, Rank.NAMED, name, None, one_line(text), bare=not title
+            )
     return _word_and_number(index, text) or _number_and_word(index, text)
 
 
 def _word_and_number(index: int, text: str) -> Candidate | None:
     """`Chapter 3. A title`."""
     match = _WORD_NUMBER.match(text)
-    if match is None or match[1].lower() not in RANKS:
+    if match is None:
         return None
-    rank = RANKS[match[1].lower()]
-    number, rest = _leading_number(match[2], match[3])
-    if number is None or not _may_follow(rest, match[2]):
+    keyword, number_word, after = match.groups()
+    word = keyword.lower()
+    rank = RANKS.get(word)
+    if rank is None:
         return None
-    return Candidate(
-        index, rank, match[1].lower(), number, one_line(text), bare=not _bare_rest(rest)
-    )
+    number, rest = _leading_number(number_word, after)
+    if number is None or not _may_follow(rest, number_word):
+        return None
+    is_bare = not rest.strip(_TITLE_EDGES)
+    return Candidate(index, rank, word, number, one_line(text), bare=is_bare)
 
 
 def _number_and_word(index: int, text: str) -> Candidate | None:
@@ -232,9 +257,8 @@ def _number_and_word(index: int, text: str) -> Candidate | None:
     rank = Rank.NAMED if is_named else RANKS.get(word)
     if rank is None or number is None or not _may_follow(rest, keyword):
         return None
-    return Candidate(
-        index, rank, word, number, one_line(text), bare=not _bare_rest(rest)
-    )
+    is_bare = not rest.strip(_TITLE_EDGES)
+    return Candidate(index, rank, word, number, one_line(text), bare=is_bare)
 
 
 def _east_asian(index: int, text: str) -> Candidate | None:
@@ -259,51 +283,53 @@ def _is_title(title: str) -> bool:
 
 
 def _leading_number(word: str, rest: str) -> tuple[int | None, str]:
-    """The number at the start of "Twenty One. A title", and the rest."""
+    """The number that begins with `word`, and what follows it: 21 for "Twenty One. A title"."""
     following = re.match(r"[ -]([A-Za-z]+)(.*)$", rest, re.DOTALL)
     if following:
-        both = parse_number(f"{word}-{following[1]}")
-        if both is not None:
-            return both, following[2]
+        second_word, after = following.groups()
+        number = parse_number(f"{word}-{second_word}")
+        if number is not None:
+            return number, after
     return parse_number(word), rest
 
 
-def _bare_rest(rest: str) -> str:
-    return rest.strip(" \t\n.:;,)]—–-_=*")
-
-
 def _may_follow(rest: str, before: str) -> bool:
-    if not _bare_rest(rest):
+    """Whether `rest` may be the title after a keyword and its number, of which `before` is last.
+
+    "Part I, as I said, was over." is a sentence, not a heading.
+    """
+    title = rest.strip(_TITLE_EDGES)
+    if not title:
         return True
     if _SEPARATOR.match(rest):
-        # "Part I, as I said, was over." is a sentence; a title after a separator begins with a
-        # capital.
-        title = _bare_rest(rest)
-        return not title[0].islower() or before.isupper()
-    title = rest.strip()
-    first = title[0]
-    begins_title = rest[:1].isspace() and (first.isupper() or _has_no_case(first))
-    ends_title = title[-1] not in ".,;:"
-    return begins_title and ends_title and len(title) < _LONGEST_AFTER_NUMBER
+        return before.isupper() or not title[0].islower()
+    # Without a separator, a title begins after a space and does not end like a sentence.
+    words = rest.strip()
+    begins_title = rest[:1].isspace() and (words[0].isupper() or _has_no_case(words[0]))
+    ends_title = words[-1] not in ".,;:"
+    return begins_title and ends_title and len(words) < _LONGEST_AFTER_NUMBER
 
 
 def _named(index: int, text: str) -> Candidate | None:
+    """`The Epilogue`, `Preface: A title`."""
     text = _ARTICLE.sub("", text, count=1)
-    head = re.match(r"[\w-]+", text)
-    if not head or head[0].lower() not in NAMED_HEADINGS or len(text) > _LONGEST_NAMED:
+    name = re.match(r"[\w-]+", text)
+    if name is None or len(text) > _LONGEST_NAMED:
         return None
-    rest = text[head.end() :]
-    is_bare = not _bare_rest(rest)
+    word = name[0].lower()
+    if word not in NAMED_HEADINGS:
+        return None
+    rest = text[name.end() :]
+    is_bare = not rest.strip(_TITLE_EDGES)
     if not is_bare and not text.isupper():
-        is_title = _SEPARATOR.match(rest) and rest.strip()[-1] not in ".,;"
-        if not is_title:
+        has_title = _SEPARATOR.match(rest) and rest.strip()[-1] not in ".,;"
+        if not has_title:
             return None
-    return Candidate(
-        index, Rank.NAMED, head[0].lower(), None, one_line(text), bare=is_bare
-    )
+    return Candidate(index, Rank.NAMED, word, None, one_line(text), bare=is_bare)
 
 
 def _numeral(index: int, text: str) -> Candidate | None:
+    """`XIV`, `14. A title`, `01 A title`."""
     bare = _BARE.match(text)
     padded = _PADDED_TITLE.match(text)
     match = bare or padded or _NUMBER_TITLE.match(text)

@@ -28,6 +28,7 @@ from gistread.errors import BookError
 from gistread.words import count_words
 
 _SLUG_DROPPED = re.compile(r"[^\w\- ]")
+# Front matter between lines "---", in YAML; between lines "+++", in TOML.
 _YAML = re.compile(
     r"\s*---[ \t]*\n(?![ \t]*\n)(.*?)^(?:---|\.\.\.)[ \t]*$\n?",
     re.DOTALL | re.MULTILINE,
@@ -38,6 +39,7 @@ _PERCENT_FIELD = r"%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n"
 _PERCENT = re.compile(rf"{_PERCENT_FIELD}(?:{_PERCENT_FIELD})?(?:%[^\n]*\n)?")
 _KEY = re.compile(r"[\w.-]{1,40}(?: [\w.-]{1,20})?")  # "cover-image", "Date created"
 _AUTHOR_KEYS = ("author", "authors", "creator")
+# Lines of front matter that are not reported as left out: "title: …", "---".
 _KNOWN_FIELD = re.compile(
     r"[-+.]{3}|(?:title|authors?|creator|lang|language)\s*[:=]|cover", re.I
 )
@@ -48,10 +50,11 @@ _BLOCK = re.compile(r"^[ \t]*(?:$|[#>*+|:-]|\d+[.)])|\|", re.MULTILINE)
 # War and Peace has 25,000. The parser makes several objects of each.
 _MOST_BLOCKS = 60_000
 _MOST_BRACKETS = 40_000  # The parser looks for the end of each, at every level
-# Levels, counting a list and its item. The parser drops deeper text, and nested signs slow it down.
+# Levels, where a list and its item count as two. The parser drops deeper text, and nested signs
+# slow it down.
 _USUAL_DEPTH = 20
 _DEEPEST = 100
-# Indents, and signs of quotes and lists: deeper nesting.
+# A line that begins with more than 24 indents and signs of quotes and lists: "> > - 1. …".
 _SIGN = r"(?:[ \t>]|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))"
 _TOO_DEEP = re.compile(f"^({_SIGN}{{24}}){_SIGN}+", re.MULTILINE)
 
@@ -63,21 +66,23 @@ def read_markdown(data: bytes, name: str) -> Book:
         raise BookError(f"{name} is not a book but unknown binary data.")
     source = clean(decoded.text)
     text, metadata = split_front_matter(source)
-    too_many = _too_many(text)
-    if too_many:
+    excess = _excess(text)
+    if excess:
         book = read_text(data, name)
-        notice = f"It has too many {too_many} for Markdown and was read as plain text."
+        notice = f"It has too many {excess} for Markdown and was read as plain text."
         return replace(book, notices=(*book.notices, notice))
     parser = _parser()
+    # The parser enters notes and definitions of links here.
     env: dict[str, Any] = {}
     tokens = parser.parse(text, env)
-    if any(token.level >= _USUAL_DEPTH - 2 for token in tokens):
+    is_deep = any(token.level >= _USUAL_DEPTH - 2 for token in tokens)
+    if is_deep:
         parser.options["maxNesting"] = _DEEPEST
         env = {}
         tokens = parser.parse(_TOO_DEEP.sub(r"\1 ", text), env)
     _number_headings(tokens)
-    rendered = parser.renderer.render(tokens, parser.options, env)
-    root = parse_page(f"<body>{rendered}</body>") if rendered.strip() else None
+    page = parser.renderer.render(tokens, parser.options, env)
+    root = parse_page(f"<body>{page}</body>") if page.strip() else None
     if root is None:
         raise BookError(f"{name} contains no text, or too much.")
     mark_backlinks(root)
@@ -92,9 +97,10 @@ def read_markdown(data: bytes, name: str) -> Book:
     )
 
 
-def _too_many(text: str) -> str:
-    """What a text has more of than the parser can take; empty if nothing."""
-    if sum(1 for _ in _BLOCK.finditer(text)) > _MOST_BLOCKS:
+def _excess(text: str) -> str:
+    """The things of which a text has too many for the parser; empty if there are none."""
+    blocks = sum(1 for _ in _BLOCK.finditer(text))
+    if blocks > _MOST_BLOCKS:
         return "blocks"
     if text.count("[") > _MOST_BRACKETS:
         return "brackets"
@@ -111,22 +117,27 @@ def _parser() -> MarkdownIt:
 
 
 def _left_out(tokens: Sequence[Token], env: Mapping[str, Any]) -> dict[str, int]:
-    """Counts of what Markdown defines and nothing refers to, and of words that it does not show."""
-    parts = [part for token in tokens for part in token.children or ()]
+    """Counts of definitions that nothing refers to, and of words that are not shown."""
+    parts: list[Token] = []
+    for token in tokens:
+        parts += token.children or ()
     types = [part.type for part in parts]
-    empty = sum(pair == ("link_open", "link_close") for pair in pairwise(types))
+    empty_links = sum(pair == ("link_open", "link_close") for pair in pairwise(types))
     unused = _unused_links(parts, env)
-    titles = [str(part.attrs.get("title", "")) for part in parts]
-    titles += [definition["title"] for definition in unused.values()]
+    link_titles = [str(part.attrs.get("title", "")) for part in parts]
+    link_titles += [definition["title"] for definition in unused.values()]
     # "[//]: # (...)" is a comment.
-    named = [label for label, definition in unused.items() if definition["href"] != "#"]
-    labels = [token.info for token in tokens if token.type == "fence"]
+    link_labels = [
+        label for label, definition in unused.items() if definition["href"] != "#"
+    ]
+    words_of_labels = sum(map(count_words, link_labels))
+    words_of_addresses = len(link_labels)
+    code_labels = [token.info for token in tokens if token.type == "fence"]
     return {
-        "link(s) without words": empty,
-        # Of each its name and its address
-        "word(s) of unused links": sum(map(count_words, named)) + len(named),
-        "word(s) of titles of links": sum(map(count_words, titles)),
-        "word(s) of labels of code": sum(map(count_words, labels)),
+        "link(s) without words": empty_links,
+        "word(s) of unused links": words_of_labels + words_of_addresses,
+        "word(s) of titles of links": sum(map(count_words, link_titles)),
+        "word(s) of labels of code": sum(map(count_words, code_labels)),
     }
 
 
@@ -149,54 +160,65 @@ def _left_out_metadata(source: str, text: str, metadata: Metadata) -> dict[str, 
         return {}
     from gistread.word_patterns import folded_words  # imported here: few texts need it
 
-    front = source[: len(source) - len(text)]
-    lines = [line for line in front.split("\n") if not _KNOWN_FIELD.match(line)]
+    front_matter = source[: len(source) - len(text)]
+    lines = [line for line in front_matter.split("\n") if not _KNOWN_FIELD.match(line)]
     words = Counter(folded_words("\n".join(lines)))
-    words.subtract(folded_words(" ".join((metadata.title, *metadata.authors))))
-    return {"word(s) of metadata": sum(count for count in words.values() if count > 0)}
+    title_and_authors = " ".join((metadata.title, *metadata.authors))
+    words -= Counter(folded_words(title_and_authors))
+    return {"word(s) of metadata": words.total()}
 
 
 def _keep_unused_notes(state: StateCore) -> None:
     """Number the notes that no reference names, so that they are read after the others.
 
-    Of notes with one label, the last is the one that references name.
+    References name the last of several notes with the same label.
     """
+    # A token that opens the definition of a note is called "reference" too.
     definitions = [
         token for token in state.tokens if token.type == "footnote_reference_open"
     ]
     if not definitions:
         return
-    notes = state.env["footnotes"]
-    listed = notes.setdefault("list", {})
-    used = {note.get("label") for note in listed.values()}
-    last = {token.meta["label"]: token for token in definitions}
+    numbered_notes = state.env["footnotes"].setdefault("list", {})
+    used_labels = {note.get("label") for note in numbered_notes.values()}
+    last_of_label = {token.meta["label"]: token for token in definitions}
     for number, token in enumerate(definitions):
         label = token.meta["label"]
-        if last[label] is not token:
-            label = token.meta["label"] = f"{label} {number}"
-        if label not in used:
-            listed[len(listed)] = {"label": label, "count": 0}
+        if token is not last_of_label[label]:
+            label = f"{label} {number}"
+            token.meta["label"] = label
+        if label not in used_labels:
+            numbered_notes[len(numbered_notes)] = {"label": label, "count": 0}
 
 
 def _number_headings(tokens: Sequence[Token]) -> None:
     """Give each heading the id that GitHub gives it: "the-storm", "the-storm-1"."""
-    times: Counter[str] = Counter()
-    for heading, inline in pairwise(tokens):
-        if heading.type == "heading_open":
-            slug = _slug(inline)
-            heading.attrSet("id", f"{slug}-{times[slug]}" if times[slug] else slug)
-            times[slug] += 1
+    uses: Counter[str] = Counter()
+    for token, following in pairwise(tokens):
+        if token.type != "heading_open":
+            continue
+        slug = _slug(following)
+        token.attrSet("id", f"{slug}-{uses[slug]}" if uses[slug] else slug)
+        uses[slug] += 1
 
 
 def _slug(heading: Token) -> str:
-    parts = (
-        part for part in heading.children or () if part.type in ("text", "code_inline")
-    )
-    words = "".join(part.content for part in parts).strip().lower()
+    """The words of a heading as an id: "the-storm"."""
+    texts = [
+        part.content
+        for part in heading.children or ()
+        if part.type in ("text", "code_inline")
+    ]
+    words = "".join(texts).strip().lower()
     return _SLUG_DROPPED.sub("", words).replace(" ", "-")
 
 
 def split_front_matter(text: str) -> tuple[str, Metadata]:
+    """The text after the front matter, and the metadata in it.
+
+    >>> split_front_matter("---\\ntitle: Moby-Dick\\n---\\nCall me Ishmael.")[1].title
+    'Moby-Dick'
+    """
     head = text[:_LONGEST_FRONT_MATTER]
     with suppress(yaml.YAMLError, RecursionError, ValueError, OverflowError):
         if match := _YAML.match(head):
@@ -211,7 +233,10 @@ def split_front_matter(text: str) -> tuple[str, Metadata]:
 
 
 def _yaml_fields(source: str) -> dict[str, object]:
-    """The fields of front matter; empty if it is none. Raises YAMLError, ValueError."""
+    """The fields of front matter; empty if the text is something else.
+
+    Raises YAMLError, ValueError.
+    """
     # A few hundred bytes of aliases can stand for gigabytes, and nested brackets take quadratic
     # time.
     if source.count("[") + source.count("{") > _MOST_BRACKETS_OF_YAML:
@@ -227,9 +252,9 @@ def _yaml_fields(source: str) -> dict[str, object]:
 
 
 def _percent_fields(match: re.Match[str]) -> dict[str, object]:
-    lines = (match[2] or "").split("\n")
-    authors = [part for line in lines for part in re.split(r";|\band\b", line)]
-    return {"title": match[1], "author": authors}
+    """The fields of a match of `_PERCENT`; "Ann; Bob and Eve" are three authors."""
+    title, authors = match.groups(default="")
+    return {"title": title, "author": re.split(r";|\band\b|\n", authors)}
 
 
 def _is_key(name: object) -> bool:
@@ -239,24 +264,31 @@ def _is_key(name: object) -> bool:
 
 def _texts(value: object) -> list[str]:
     """The texts of a field: a text, a mapping with a name, or a list of these."""
-    texts = []
-    for item in value if isinstance(value, list) else [value]:
-        text = item.get("name") or item.get("text") if isinstance(item, dict) else item
-        if isinstance(text, (str, int)) and str(text).strip():
-            texts.append(one_line(str(text)))
-    return texts
+    items = value if isinstance(value, list) else [value]
+    texts: list[str] = []
+    for item in items:
+        if isinstance(item, dict):
+            item = item.get("name") or item.get("text")
+        if isinstance(item, (str, int)):
+            texts.append(one_line(str(item)))
+    return [text for text in texts if text]
 
 
 def _metadata(fields: Mapping[str, object]) -> Metadata:
-    values = {str(key).lower(): _texts(value) for key, value in fields.items()}
+    texts_of = {str(key).lower(): _texts(value) for key, value in fields.items()}
 
-    def first(*names: str) -> str:
-        return next((values[name][0] for name in names if values.get(name)), "")
+    def first_text(*keys: str) -> str:
+        for key in keys:
+            if texts_of.get(key):
+                return texts_of[key][0]
+        return ""
 
-    names = [name for key in _AUTHOR_KEYS for name in values.get(key, ())]
+    authors: list[str] = []
+    for key in _AUTHOR_KEYS:
+        authors += texts_of.get(key, ())
     return Metadata(
-        title=first("title"),
-        authors=tuple(dict.fromkeys(names)),
-        language=language_tag(first("lang", "language")),
-        cover=first("cover-image", "cover", "cover_image"),
+        title=first_text("title"),
+        authors=tuple(dict.fromkeys(authors)),
+        language=language_tag(first_text("lang", "language")),
+        cover=first_text("cover-image", "cover", "cover_image"),
     )

@@ -1,6 +1,6 @@
-"""Decides which heading candidates of a plain text are headings, and their levels.
+"""Decides which heading candidates of a plain text are headings, and on which level.
 
-Drops tables of contents.
+Entries of tables of contents are dropped.
 """
 
 from collections.abc import Sequence
@@ -17,15 +17,17 @@ from gistread.book.normalise import one_line
 
 @dataclass(frozen=True, slots=True)
 class Outline:
+    """The chapters of a text, and its title if the headings state one."""
+
     chapters: tuple[ChapterStart, ...]
     title: str = ""
 
 
-# Headings closer together than this are contents entries.
+# Tables of contents. Headings closer together than this are entries.
 _ENTRY_CHARACTERS = 200
 # Between "Contents" and the first entry.
 _MOST_BEFORE_ENTRIES = 4 * _ENTRY_CHARACTERS
-_FEWEST_ENTRIES = 4  # Of a table of contents that is not called so
+_FEWEST_ENTRIES = 4  # Of a table of contents without the heading "Contents"
 # A block with this many lines may be a whole table of contents, which is longer than an entry.
 _FEWEST_LINES_OF_A_TABLE = 3
 _TABLE_CHARACTERS = 20 * _ENTRY_CHARACTERS
@@ -41,7 +43,7 @@ _LEAST_AFTER_CAPITALS = 2 * _ENTRY_CHARACTERS
 # Page numbers left in a scan: many, and a printed page apart.
 _MANY_NUMERALS = 30
 _CHARACTERS_OF_A_PRINTED_PAGE = 2600
-# If a short line follows so many of the chapters, those lines are the titles.
+# If a short line follows at least this many and this share of the chapters, the lines are titles.
 _FEWEST_SUBTITLES = 4
 _LEAST_WITH_SUBTITLE = 0.8
 
@@ -54,7 +56,7 @@ class _Text:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """The characters before each block, and all."""
+        """The characters before each block; last, of the whole text."""
         lengths = (sum(map(len, block.lines)) for block in self.blocks)
         return [*accumulate(lengths, initial=0)]
 
@@ -63,82 +65,87 @@ class _Text:
         """The blocks that say "Contents"."""
         return [i for i, block in enumerate(self.blocks) if headings.is_contents(block)]
 
-    def characters(self, first: int, end: int | None = None) -> int:
-        """The length of the blocks `[first, end)`, by default of all from `first`."""
-        return (
-            self._starts[len(self.blocks) if end is None else end] - self._starts[first]
-        )
+    def characters(self, first: int, end: int) -> int:
+        """The length of the blocks `[first, end)`."""
+        return self._starts[end] - self._starts[first]
+
+    def characters_from(self, first: int) -> int:
+        """The length of the block `first` and all after it."""
+        return self.characters(first, len(self.blocks))
 
     def characters_under(self, candidates: list[Candidate], i: int) -> int:
         """The length of the text between a candidate and the next one."""
-        end = candidates[i + 1].index if i + 1 < len(candidates) else None
-        return self.characters(candidates[i].index + 1, end)
+        first = candidates[i].index + 1
+        if i + 1 < len(candidates):
+            return self.characters(first, candidates[i + 1].index)
+        return self.characters_from(first)
 
 
 def outline(blocks: Sequence[TextBlock]) -> Outline:
+    """The chapters of a plain text, by its headings."""
     text = _Text(blocks)
-    listed = (
-        headings.heading_candidate(index, block) for index, block in enumerate(blocks)
-    )
-    candidates = [candidate for candidate in listed if candidate]
-    in_markdown = [
-        candidate for candidate in candidates if candidate.family == "markdown"
-    ]
+    in_markdown: list[Candidate] = []
+    candidates: list[Candidate] = []
+    for index, block in enumerate(blocks):
+        candidate = headings.heading_candidate(index, block)
+        if candidate is None:
+            continue
+        if candidate.family == "markdown":
+            in_markdown.append(candidate)
+        else:
+            candidates.append(candidate)
     if len(in_markdown) >= 2:
         return _markdown_outline(in_markdown)
-    candidates = [
-        candidate for candidate in candidates if candidate.family != "markdown"
-    ]
     candidates = _without_names_of_chapters(candidates)
     candidates = _without_contents(candidates, text)
     candidates = _without_stray_numerals(candidates, text)
-    has_chapters = any(candidate.rank is Rank.CHAPTER for candidate in candidates)
-    if not has_chapters and len(candidates) <= _MOST_PARTS:
+    if not _has_chapters(candidates) and len(candidates) <= _MOST_PARTS:
         candidates = _with_unnumbered(candidates, text)
     levels = _levels(candidates)
     titles = _titles(candidates, blocks)
-    return Outline(
-        tuple(
-            ChapterStart(candidate.index, title.words, level, title.blocks)
-            for candidate, level, title in zip(candidates, levels, titles, strict=True)
-        )
-    )
+    chapters = [
+        ChapterStart(candidate.index, title.words, level, title.blocks)
+        for candidate, level, title in zip(candidates, levels, titles, strict=True)
+    ]
+    return Outline(tuple(chapters))
+
+
+def _has_chapters(candidates: list[Candidate]) -> bool:
+    return any(candidate.rank is Rank.CHAPTER for candidate in candidates)
 
 
 def _markdown_outline(candidates: list[Candidate]) -> Outline:
     """Markdown states levels. A single top heading at the start is the book's title."""
-    highest = min(candidate.level for candidate in candidates)
     first, *others = candidates
-    title = ""
-    if (
-        first.level == highest < min(other.level for other in others)
-        and len(others) >= 2
-    ):
+    highest = min(other.level for other in others)
+    is_single_top = first.level < highest
+    if is_single_top and len(others) >= 2:
         title = first.title
-        candidates = others
-        highest = min(candidate.level for candidate in candidates)
-    chapters = (
-        ChapterStart(candidate.index, candidate.title, candidate.level - highest + 1)
-        for candidate in candidates
-    )
-    return Outline(tuple(chapters), title)
+        chapters = others
+    else:
+        title = ""
+        chapters = candidates
+        highest = min(first.level, highest)
+    starts = [
+        ChapterStart(chapter.index, chapter.title, chapter.level - highest + 1)
+        for chapter in chapters
+    ]
+    return Outline(tuple(starts), title)
 
 
 def _levels(candidates: list[Candidate]) -> list[int]:
     """Parts above chapters above sections; each kind of part has a level of its own."""
-    containers = (
-        candidate.family for candidate in candidates if candidate.rank is Rank.CONTAINER
-    )
-    level_of_part = {
-        family: level for level, family in enumerate(dict.fromkeys(containers), 1)
-    }
-    has_chapters = any(candidate.rank is Rank.CHAPTER for candidate in candidates)
+    level_of_part: dict[str, int] = {}
+    for candidate in candidates:
+        if candidate.rank is Rank.CONTAINER:
+            level_of_part.setdefault(candidate.family, len(level_of_part) + 1)
     below_parts = len(level_of_part) + 1
-    # An epilogue with chapters of its own stands beside the parts, like a prologue.
+    below_chapters = below_parts + 1 if _has_chapters(candidates) else below_parts
     level_of_rank = {
+        # An epilogue with chapters of its own stands beside the parts, like a prologue.
         Rank.NAMED: 1,
         Rank.CHAPTER: below_parts,
-        Rank.SECTION: below_parts + has_chapters,
+        Rank.SECTION: below_chapters,
     }
     return [
         level_of_rank.get(candidate.rank) or level_of_part[candidate.family]
@@ -153,58 +160,58 @@ def _without_names_of_chapters(candidates: list[Candidate]) -> list[Candidate]:
         for candidate in candidates
         if candidate.bare and candidate.number
     }
-    return [
-        candidate
-        for candidate in candidates
-        if not (candidate.rank is Rank.NAMED and candidate.index - 1 in numbered)
-    ]
+    headings_left: list[Candidate] = []
+    for candidate in candidates:
+        is_below_number = candidate.index - 1 in numbered
+        if candidate.rank is not Rank.NAMED or not is_below_number:
+            headings_left.append(candidate)
+    return headings_left
 
 
 def _without_contents(candidates: list[Candidate], text: _Text) -> list[Candidate]:
-    """Drop the entries of a table of contents.
-
-    Many headings in a row, up to the first entry's second occurrence.
-    """
-    kept: list[Candidate] = []
-    first = 0
-    while first < len(candidates):
-        last = first
-        while (
-            last + 1 < len(candidates)
-            and text.characters_under(candidates, last) < _ENTRY_CHARACTERS
-        ):
-            last += 1
-        run = candidates[first : last + 1]
-        if _are_entries(run, text):
-            is_followed = text.characters_under(candidates, last) >= _ENTRY_CHARACTERS
-            run = _true_headings(run) if is_followed else []
-        kept += run
-        first = last + 1
-    return kept
+    """Drop the entries of a table of contents: many headings in a row without text between."""
+    headings_left: list[Candidate] = []
+    run: list[Candidate] = []
+    for i, candidate in enumerate(candidates):
+        run.append(candidate)
+        has_text = text.characters_under(candidates, i) >= _ENTRY_CHARACTERS
+        is_last = i + 1 == len(candidates)
+        if not has_text and not is_last:
+            continue
+        if not _are_entries(run, text):
+            headings_left += run
+        elif has_text:
+            headings_left += _headings_after_entries(run)
+        run = []
+    return headings_left
 
 
 def _are_entries(run: list[Candidate], text: _Text) -> bool:
-    index = run[0].index
-    is_headed = any(
-        start < index and text.characters(start, index) < _MOST_BEFORE_ENTRIES
-        for start in text.contents
+    """Whether headings without text between them are entries of a table of contents."""
+    first = run[0].index
+    follows_contents = any(
+        heading < first and text.characters(heading, first) < _MOST_BEFORE_ENTRIES
+        for heading in text.contents
     )
-    chapters = sum(candidate.rank is not Rank.CONTAINER for candidate in run)
-    return chapters >= _FEWEST_ENTRIES or (is_headed and len(run) > 1)
+    if follows_contents and len(run) > 1:
+        return True
+    entries = [candidate for candidate in run if candidate.rank is not Rank.CONTAINER]
+    return len(entries) >= _FEWEST_ENTRIES
 
 
-def _true_headings(run: list[Candidate]) -> list[Candidate]:
-    """The headings after the entries of a table of contents.
+def _headings_after_entries(run: list[Candidate]) -> list[Candidate]:
+    """The headings after the entries of a table of contents, in a run of both.
 
-    They begin at the first entry's second occurrence, else at the last with a part right above.
+    They begin where the first entry is repeated; else only the last is one, with a part right
+    above it.
     """
     first, *others = run
     for i, candidate in enumerate(others, start=1):
         if _is_named_alike(candidate, first):
             return run[i:]
-    *_, before, last = run
-    has_part = before.rank is Rank.CONTAINER and last.rank is not Rank.CONTAINER
-    return [before, last] if has_part else [last]
+    *_, previous, last = run
+    has_part = previous.rank is Rank.CONTAINER and last.rank is not Rank.CONTAINER
+    return [previous, last] if has_part else [last]
 
 
 def _is_named_alike(heading: Candidate, entry: Candidate) -> bool:
@@ -217,63 +224,67 @@ def _is_named_alike(heading: Candidate, entry: Candidate) -> bool:
 def _without_stray_numerals(
     candidates: list[Candidate], text: _Text
 ) -> list[Candidate]:
-    """Keep numerals without a keyword only in sequence.
+    """Drop numerals without a keyword, except the longest plausible sequence.
 
     Years, page numbers and the pronoun "I" are not headings.
     """
-    numerals = [
-        candidate for candidate in candidates if candidate.family in headings.NUMERALS
-    ]
-    others = [
-        candidate
-        for candidate in candidates
-        if candidate.family not in headings.NUMERALS
-    ]
-    keywords = sum(candidate.rank is Rank.CHAPTER for candidate in others)
-    longest: list[Candidate] = []
-    for style in dict.fromkeys(candidate.family for candidate in numerals):
-        sequence = _sequence(
-            [candidate for candidate in numerals if candidate.family == style]
-        )
-        if len(sequence) > len(longest) and _is_plausible(
-            style, sequence, keywords, text
-        ):
-            longest = sequence
-    rank = Rank.SECTION if keywords >= 2 else Rank.CHAPTER
-    chosen = [replace(candidate, rank=rank) for candidate in longest]
-    return _in_order([*others, *chosen])
-
-
-def _sequence(candidates: list[Candidate]) -> list[Candidate]:
-    """The numerals that count up, also by chapter, with at most one missing."""
-    chosen: list[Candidate] = []
-    expected = 1
+    others: list[Candidate] = []
+    numerals_by_style: dict[str, list[Candidate]] = {}
     for candidate in candidates:
-        starts_again = candidate.number == 1 and expected > 2
-        if candidate.number in (expected, expected + 1) or starts_again:
-            chosen.append(candidate)
-            expected = (candidate.number or 0) + 1
-    return chosen
+        if candidate.family in headings.NUMERALS:
+            numerals_by_style.setdefault(candidate.family, []).append(candidate)
+        else:
+            others.append(candidate)
+    chapters = sum(candidate.rank is Rank.CHAPTER for candidate in others)
+    longest: list[Candidate] = []
+    for style, numerals in numerals_by_style.items():
+        sequence = _sequence(numerals)
+        is_longer = len(sequence) > len(longest)
+        if is_longer and _is_plausible(style, sequence, chapters > 0, text):
+            longest = sequence
+    rank = Rank.SECTION if chapters >= 2 else Rank.CHAPTER
+    sequence = [replace(candidate, rank=rank) for candidate in longest]
+    return _in_order([*others, *sequence])
+
+
+def _sequence(numerals: list[Candidate]) -> list[Candidate]:
+    """The numerals that count up, with at most one missing. They may begin at 1 again."""
+    sequence: list[Candidate] = []
+    expected = 1
+    for numeral in numerals:
+        begins_again = numeral.number == 1 and expected > 2
+        if numeral.number in (expected, expected + 1) or begins_again:
+            sequence.append(numeral)
+            expected = (numeral.number or 0) + 1
+    return sequence
 
 
 def _is_plausible(
-    style: str, sequence: list[Candidate], keywords: int, text: _Text
+    style: str, sequence: list[Candidate], has_chapters: bool, text: _Text
 ) -> bool:
+    """Whether a sequence of numerals may be headings.
+
+    `has_chapters`: whether there are other headings, with the word "chapter" or the like.
+    """
     if len(sequence) < _FEWEST_NUMERALS:
         return False
-    mean = text.characters(sequence[0].index) / len(sequence)
-    if mean < _LEAST_BETWEEN_NUMERALS:
+    mean_characters = text.characters_from(sequence[0].index) / len(sequence)
+    if mean_characters < _LEAST_BETWEEN_NUMERALS:
         return False
-    if style == "digits":
-        are_pages = (
-            len(sequence) > _MANY_NUMERALS and mean < _CHARACTERS_OF_A_PRINTED_PAGE
-        )
-        return not keywords and not are_pages
-    return not keywords or style.startswith("roman")
+    if style.startswith("roman"):
+        return True
+    if has_chapters:
+        return False
+    are_page_numbers = (
+        style == "digits"
+        and len(sequence) > _MANY_NUMERALS
+        and mean_characters < _CHARACTERS_OF_A_PRINTED_PAGE
+    )
+    return not are_page_numbers
 
 
 def _with_unnumbered(candidates: list[Candidate], text: _Text) -> list[Candidate]:
-    """In a book without numbered chapters: lines that its contents name, or in capitals."""
+    """Add lines that the contents name, or those in capitals: a book without numbered chapters."""
     with_entries = _with_entries(candidates, text)
     if len(with_entries) > len(candidates):
         return with_entries
@@ -284,38 +295,39 @@ def _with_entries(candidates: list[Candidate], text: _Text) -> list[Candidate]:
     """Add the lines that the table of contents names."""
     if not text.contents:
         return candidates
-    entries, end = _entries(text, text.contents[0] + 1)
+    entries, contents_end = _entries(text, text.contents[0] + 1)
     known = {candidate.index for candidate in candidates}
-    lines = [
-        _line_heading(index, block, "entry")
-        for index, block in enumerate(text.blocks)
-        if index >= end and index not in known and _is_entry(block, entries)
-    ]
+    lines: list[Candidate] = []
+    for index, block in enumerate(text.blocks):
+        if index < contents_end or index in known:
+            continue
+        if _is_entry(block, entries):
+            lines.append(_line_heading(index, block, "entry"))
     if len(lines) < _FEWEST_UNNUMBERED:
         return candidates
-    after_contents = (candidate for candidate in candidates if candidate.index >= end)
+    after_contents = [c for c in candidates if c.index >= contents_end]
     return _in_order([*after_contents, *lines])
 
 
 def _entries(text: _Text, first: int) -> tuple[set[str], int]:
     """The entries of the table of contents that begins at a block, and the block after it."""
     entries: set[str] = set()
-    index = first
-    while index < len(text.blocks):
+    for index in range(first, len(text.blocks)):
         lines = text.blocks[index].lines
         may_be_table = len(lines) >= _FEWEST_LINES_OF_A_TABLE
         limit = _TABLE_CHARACTERS if may_be_table else _ENTRY_CHARACTERS
         if text.characters(index, index + 1) >= limit:
-            break
+            return entries, index
         keys = {headings.entry_key(line) for line in lines} - {""}
         if keys <= entries:
-            break  # The first heading named by the contents
+            # The first heading named by the contents
+            return entries, index
         entries |= keys
-        index += 1
-    return entries, index
+    return entries, len(text.blocks)
 
 
 def _is_entry(block: TextBlock, entries: set[str]) -> bool:
+    """Whether a block is a heading that the contents name."""
     if len(block.lines) > _MOST_LINES_OF_AN_ENTRY:
         return False
     key = headings.entry_key(" ".join(block.lines))
@@ -330,23 +342,22 @@ def _line_heading(index: int, block: TextBlock, family: str) -> Candidate:
 def _with_capitals(candidates: list[Candidate], text: _Text) -> list[Candidate]:
     """Add the lines in capitals that stand alone over text."""
     known = {candidate.index for candidate in candidates}
-    lines = [
-        _line_heading(index, block, "capitals")
-        for index, block in enumerate(text.blocks)
-        if index not in known
-        and headings.is_capitals(block)
-        and not headings.is_contents(block)
-    ]
+    lines: list[Candidate] = []
+    for index, block in enumerate(text.blocks):
+        if index in known or headings.is_contents(block):
+            continue
+        if headings.is_capitals(block):
+            lines.append(_line_heading(index, block, "capitals"))
     merged = _in_order([*candidates, *lines])
-    chosen = [
+    lines_over_text = [
         candidate
         for i, candidate in enumerate(merged)
         if candidate.family == "capitals"
         and text.characters_under(merged, i) >= _LEAST_AFTER_CAPITALS
     ]
-    if len(chosen) < _FEWEST_UNNUMBERED:
+    if len(lines_over_text) < _FEWEST_UNNUMBERED:
         return candidates
-    return _in_order([*candidates, *chosen])
+    return _in_order([*candidates, *lines_over_text])
 
 
 def _in_order(candidates: list[Candidate]) -> list[Candidate]:
@@ -356,36 +367,55 @@ def _in_order(candidates: list[Candidate]) -> list[Candidate]:
 @dataclass(frozen=True, slots=True)
 class _Title:
     words: str
-    blocks: int  # Of which it is made
+    blocks: int  # Number of blocks that it stands in
 
 
 def _titles(candidates: list[Candidate], blocks: Sequence[TextBlock]) -> list[_Title]:
     """The title of each heading, with the subtitle in the block below it."""
-    taken = {candidate.index for candidate in candidates}
-    below = {c.index: _short_line_below(c, taken, blocks) for c in candidates}
-    bare = [
-        c for c in candidates if c.bare and c.rank in (Rank.CHAPTER, Rank.CONTAINER)
+    heading_indices = {candidate.index for candidate in candidates}
+    lines_below = [
+        _short_line_below(candidate, heading_indices, blocks)
+        for candidate in candidates
     ]
-    with_line_below = sum(below[candidate.index] is not None for candidate in bare)
-    always = with_line_below >= max(_FEWEST_SUBTITLES, len(bare) * _LEAST_WITH_SUBTITLE)
-    titles = []
-    for candidate in candidates:
-        line = None if candidate.rank is Rank.NAMED else below[candidate.index]
-        if line and (always or headings.may_be_subtitle(line)):
-            subtitle = one_line(line.text).strip("_ ")
-            joint = " " if candidate.title[-1] in ".:—–" else ". "
-            titles.append(_Title(candidate.title + joint + subtitle, blocks=2))
+    lines_below_numbers = [
+        line
+        for candidate, line in zip(candidates, lines_below, strict=True)
+        if candidate.bare and candidate.rank in (Rank.CHAPTER, Rank.CONTAINER)
+    ]
+    has_subtitles = _are_subtitles(lines_below_numbers)
+    titles: list[_Title] = []
+    for candidate, line in zip(candidates, lines_below, strict=True):
+        is_subtitle = (
+            line is not None
+            and candidate.rank is not Rank.NAMED
+            and (has_subtitles or headings.may_be_subtitle(line))
+        )
+        if line is not None and is_subtitle:
+            titles.append(_Title(_with_subtitle(candidate.title, line), blocks=2))
         else:
             titles.append(_Title(candidate.title.strip("_ "), blocks=1))
     return titles
 
 
+def _are_subtitles(lines_below: list[TextBlock | None]) -> bool:
+    """Whether the short lines below numbers are titles: nearly each number has one."""
+    count = sum(line is not None for line in lines_below)
+    least = max(_FEWEST_SUBTITLES, len(lines_below) * _LEAST_WITH_SUBTITLE)
+    return count >= least
+
+
+def _with_subtitle(title: str, line: TextBlock) -> str:
+    subtitle = one_line(line.text).strip("_ ")
+    joint = " " if title[-1] in ".:—–" else ". "
+    return title + joint + subtitle
+
+
 def _short_line_below(
-    candidate: Candidate, taken: set[int], blocks: Sequence[TextBlock]
+    candidate: Candidate, heading_indices: set[int], blocks: Sequence[TextBlock]
 ) -> TextBlock | None:
     """The line below a number without a title, which may be the title."""
     index = candidate.index + 1
-    if not candidate.bare or index in taken or index >= len(blocks):
+    if not candidate.bare or index in heading_indices or index >= len(blocks):
         return None
     if not headings.is_short_line(blocks[index]):
         return None

@@ -20,11 +20,13 @@ from gistread.book.sniff import SUPPORTED_FORMATS
 from gistread.errors import BookError
 from gistread.words import count_words
 
+# "*** START OF THE PROJECT GUTENBERG EBOOK THE TIME MACHINE ***"
 _START = re.compile(
     r"^[ \t]*\*\*\*? ?START OF (?:THIS|THE) PROJECT GUTENBERG[^*]{0,400}\*\*\*[ \t]*$"
     r"|^[ \t]*\*END[ *]*THE SMALL PRINT.*$",
     re.MULTILINE | re.IGNORECASE,
 )
+# "*** END OF THE PROJECT GUTENBERG EBOOK …", "End of Project Gutenberg's …"
 _END = re.compile(
     r"^[ \t]*\*\*\*? ?END OF (?:THIS|THE) PROJECT GUTENBERG"
     r"|^[ \t]*End of (?:this |the )?Project Gutenberg(?:'s|’s)?\b"
@@ -33,12 +35,13 @@ _END = re.compile(
 )
 _MENTION = re.compile(r"Project Gutenberg", re.IGNORECASE)
 _HEADER_CHARACTERS = 30_000
-_OLD_HEADER_CHARACTERS = 600  # Of a header that no line ends
+_OLD_HEADER_CHARACTERS = 600  # Of a header without a line that ends it
 
 # "Title: The Time Machine", continued on indented lines.
 _FIELD = re.compile(
     r"^(Title|Author|Language):[ \t]*(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE
 )
+# "The Project Gutenberg EBook of The Time Machine, by H. G. Wells"
 _FIRST_LINE = re.compile(
     r"Project Gutenberg(?:'s|’s)? (?:E-?(?:text|book) (?:of |, )|)(?P<title>.+?),? by "
     r"(?P<author>[^\n]+)",
@@ -55,7 +58,7 @@ _CREDIT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class BookBounds:
-    """The paragraphs `[first, end)` are the book; a header before them says what it is."""
+    """The paragraphs `[first, end)` are the book; `header` is what Project Gutenberg states."""
 
     first: int
     end: int
@@ -68,11 +71,13 @@ def find_bounds(paragraphs: Sequence[str]) -> BookBounds:
     first = _paragraphs_of_header(paragraphs)
     while first < count and _CREDIT.fullmatch(paragraphs[first]):
         first += 1
-    end = next((n for n in range(first, count) if _END.search(paragraphs[n])), count)
+    end = first
+    while end < count and not _END.search(paragraphs[end]):
+        end += 1
     if first == end:
         return BookBounds(0, count, Metadata())
-    before = strip_gutenberg("\n".join(paragraphs[:first]))
-    return BookBounds(first, end, before.header)
+    stripped = strip_gutenberg("\n".join(paragraphs[:first]))
+    return BookBounds(first, end, stripped.header)
 
 
 def _paragraphs_of_header(paragraphs: Sequence[str]) -> int:
@@ -99,36 +104,44 @@ class GutenbergText:
 def strip_gutenberg(text: str) -> GutenbergText:
     """Split a text into its body and what Project Gutenberg has put around it."""
     head = text[:_HEADER_CHARACTERS]
-    start = _START.search(head)
-    if start is None and not _MENTION.search(head[:_OLD_HEADER_CHARACTERS]):
+    start_line = _START.search(head)
+    old_header = head[:_OLD_HEADER_CHARACTERS]
+    if start_line:
+        header = head[: start_line.start()]
+        first = start_line.end()
+    elif _MENTION.search(old_header):
+        header = old_header
+        first = 0
+    else:
         return GutenbergText(text, Metadata(), licence="")
-    header = head[:_OLD_HEADER_CHARACTERS]
-    first = 0
-    if start is not None:
-        header = head[: start.start()]
-        first = start.end()
     while credit := _CREDIT.match(text, first):
         first = credit.end()
     footer = _END.search(text, first)
     end = footer.start() if footer else len(text)
+    body = text[first:end].strip("\n")
     licence = f"{text[:first]}\n{text[end:]}"
-    return GutenbergText(text[first:end].strip("\n"), _header_metadata(header), licence)
+    return GutenbergText(body, _header_metadata(header), licence)
 
 
 def _header_metadata(header: str) -> Metadata:
-    fields: dict[str, list[str]] = {}
+    fields: dict[str, list[str]] = {"Title": [], "Author": [], "Language": []}
     for match in _FIELD.finditer(header):
-        value = one_line(match[2])
-        if value:
-            fields.setdefault(match[1], []).append(value)
-    if line := _FIRST_LINE.search(header):
-        fields.setdefault("Title", [line["title"]])
-        fields.setdefault("Author", [line["author"]])
+        name, value = match.groups()
+        if value.strip():
+            fields[name].append(one_line(value))
+    first_line = _FIRST_LINE.search(header)
+    if first_line:
+        fields["Title"] = fields["Title"] or [one_line(first_line["title"])]
+        fields["Author"] = fields["Author"] or [one_line(first_line["author"])]
     return Metadata(
-        title=one_line(fields.get("Title", [""])[0]),
-        authors=tuple(filter(None, map(one_line, fields.get("Author", ())))),
-        language=language_named(fields.get("Language", [""])[0]),
+        title=_first(fields["Title"]),
+        authors=tuple(filter(None, fields["Author"])),
+        language=language_named(_first(fields["Language"])),
     )
+
+
+def _first(values: list[str]) -> str:
+    return values[0] if values else ""
 
 
 # _Emphasis_ as Project Gutenberg writes it; not inside words, so that snake_case stays.
@@ -174,16 +187,16 @@ def read_text(data: bytes, name: str) -> Book:
             body = aozora.text
             header = aozora.metadata
             left_out["word(s) of notes for typesetters"] = aozora.left_out
-    blocks = [
-        part for block in split_into_blocks(body) for part in split_heading(block)
-    ]
-    shape = outline(blocks)
+    blocks: list[TextBlock] = []
+    for block in split_into_blocks(body):
+        blocks += split_heading(block)
+    found = outline(blocks)
     builder = BookBuilder()
-    _add_blocks(builder, blocks, shape)
+    _add_blocks(builder, blocks, found)
     if not builder.characters:
         raise BookError(f"{name} contains only white space.")
     return builder.build(
-        title=header.title or shape.title or _first_line(blocks) or PurePath(name).stem,
+        title=header.title or found.title or _first_line(blocks) or PurePath(name).stem,
         authors=header.authors or _byline(blocks),
         language=header.language,
         source_format="text",
@@ -217,24 +230,25 @@ def _byline(blocks: list[TextBlock]) -> tuple[str, ...]:
     return (match["author"],)
 
 
-def _add_blocks(builder: BookBuilder, blocks: list[TextBlock], shape: Outline) -> None:
-    chapters = {chapter.index: chapter for chapter in shape.chapters}
-    heading_until = 0
-    level = 0
+def _add_blocks(builder: BookBuilder, blocks: list[TextBlock], found: Outline) -> None:
+    """Add all blocks; those of a chapter's heading as its heading."""
+    chapters = {chapter.index: chapter for chapter in found.chapters}
+    heading_end = 0
+    heading_level = 0
     for index, block in enumerate(blocks):
-        if chapter := chapters.get(index):
+        chapter = chapters.get(index)
+        if chapter is not None:
             builder.chapter(_remove_emphasis(chapter.title), chapter.level)
-            heading_until = index + chapter.blocks
-            level = chapter.level
+            heading_end = index + chapter.blocks
+            heading_level = chapter.level
         text = _remove_emphasis(block.text)
-        if index < heading_until:
-            builder.add(
-                text.strip().lstrip("#").strip("=\n "), ParagraphKind.HEADING, level
-            )
-        else:
-            if not block.keeps_lines:
-                text = _DASH_AT_LINE_END.sub(r"\1", text)
-            builder.add(text, block.kind)
+        if index < heading_end:
+            without_markdown = text.strip().lstrip("#").strip("=\n ")
+            builder.add(without_markdown, ParagraphKind.HEADING, heading_level)
+            continue
+        if not block.keeps_lines:
+            text = _DASH_AT_LINE_END.sub(r"\1", text)
+        builder.add(text, block.kind)
 
 
 def _remove_emphasis(text: str) -> str:
@@ -248,11 +262,10 @@ _LONGEST_TITLE = 80
 
 
 def _first_line(blocks: list[TextBlock]) -> str:
-    if (
-        len(blocks) < 2
-        or not is_short_line(blocks[0])
-        or heading_candidate(0, blocks[0])
-    ):
+    """The first line, if it may be the book's title; else empty."""
+    if len(blocks) < 2 or not is_short_line(blocks[0]):
+        return ""
+    if heading_candidate(0, blocks[0]):
         return ""
     text = _remove_emphasis(one_line(blocks[0].text))
     is_sentence = text[-1] in ".,;:!?…。！？」』" and not text.isupper()
