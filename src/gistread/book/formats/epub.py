@@ -5,9 +5,8 @@ Notices name unreadable parts; encrypted and empty EPUBs are rejected.
 
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import groupby, islice
 from pathlib import PurePath
 
@@ -49,7 +48,7 @@ _FRESH_COPY = "Get a fresh copy of the file."
 _MOST_NOTICES = 6
 _MOST_SHEETS = 20  # Of a page
 _CHAPTER_LEVELS = 3  # Deeper headings stay inside chapters
-_MOST_MISPLACED = 0.2  # Of the entries of a table of contents that are nested
+_MOST_MISPLACED = 0.2  # Share of the nested entries of a table of contents
 
 
 @dataclass(slots=True)
@@ -72,11 +71,11 @@ class _Pages:
         return parse(data)
 
     def documents(self, package: Package) -> Iterator[tuple[str, XhtmlDocument]]:
-        sheets = _sheets(self.archive)
+        """The path and the content of each page in reading order."""
+        sheets = _SheetReader(self.archive)
+        paths = [self.archive.find(path) or path for path in package.spine]
         # EPUB 3.3, 3.4.12: no item stands in the spine twice.
-        for path in dict.fromkeys(
-            self.archive.find(path) or path for path in package.spine
-        ):
+        for path in dict.fromkeys(paths):
             try:
                 tree = self.parse(path)
             except ArchiveError as error:
@@ -90,12 +89,10 @@ class _Pages:
             split_at_empty_lines(tree.root)
             if path in package.contents_pages:
                 mark_as_navigation(tree.root)
-            yield (
-                path,
-                read_document(tree.root, package.language, sheets(path, tree.root)),
-            )
+            sheet = sheets.of_page(path, tree.root)
+            yield path, read_document(tree.root, package.language, sheet)
 
-    def damaged(self) -> str:
+    def first_damage(self) -> str:
         """A sentence about a page that could not be read well; empty if there is none."""
         if self.failed:
             return one_line(self.failed[0])
@@ -104,16 +101,17 @@ class _Pages:
         return f"{self.repaired[0]} is damaged."
 
     def notices(self, package: Package) -> Iterator[str]:
+        """Sentences about the package and its pages, for the user."""
         lines = [*package.notices, *self.failed]
         if len(lines) > _MOST_NOTICES:
-            others = len(lines) - _MOST_NOTICES + 1
-            lines = [*lines[:-others], f"{others} more files could not be read."]
-        yield from lines
+            shown = _MOST_NOTICES - 1
+            yield from lines[:shown]
+            yield f"{len(lines) - shown} more files could not be read."
+        else:
+            yield from lines
         if self.repaired:
-            if len(self.repaired) == 1:
-                files = "1 file is"
-            else:
-                files = f"{len(self.repaired)} files are"
+            count = len(self.repaired)
+            files = "1 file is" if count == 1 else f"{count} files are"
             yield f"{files} not well-formed ({self.repaired[0]}); read as a browser would."
 
 
@@ -122,12 +120,7 @@ def read_epub(archive: Archive, name: str, *, has_contents: bool = True) -> Book
 
     `has_contents`: its table of contents is the author's; without one, headings are chapters.
     """
-    try:
-        package = read_package(archive)
-    except ArchiveError as error:
-        raise BookError(
-            f"{name} cannot be read as an EPUB: {one_line(str(error))}.", _FRESH_COPY
-        ) from error
+    package = _read_package(archive, name)
     if encrypted_paths(archive) & frozenset(package.spine):
         raise BookError(
             f"{name} is encrypted: it is protected by DRM and opens only in the shop's own reader.",
@@ -146,17 +139,16 @@ def read_epub(archive: Archive, name: str, *, has_contents: bool = True) -> Book
     )
     resolve = assemble(builder, linked, _chapters(archive, package, documents))
     has_words = any(document.has_words for document in documents.values())
-    if not (has_words and builder.characters):  # Words may be only controls
-        reason = pages.damaged() or "It may contain only pictures."
+    # The words may consist of controls, which the builder drops.
+    if not has_words or not builder.characters:
+        reason = pages.first_damage() or "It may contain only pictures."
         raise BookError(f"{name} is an EPUB without readable text. {reason}")
-    languages = (
-        package.language,
-        *(document.language for document in documents.values()),
-    )
+    page_languages = [document.language for document in documents.values()]
+    languages = filter(None, (package.language, *page_languages))
     return builder.build(
         title=package.title or PurePath(name).stem,
         authors=package.authors,
-        language=next(filter(None, languages), ""),
+        language=next(languages, ""),
         source_format="epub",
         notices=(
             *pages.notices(package),
@@ -169,6 +161,15 @@ def read_epub(archive: Archive, name: str, *, has_contents: bool = True) -> Book
     )
 
 
+def _read_package(archive: Archive, name: str) -> Package:
+    """Raises BookError."""
+    try:
+        return read_package(archive)
+    except ArchiveError as error:
+        message = f"{name} cannot be read as an EPUB: {one_line(str(error))}."
+        raise BookError(message, _FRESH_COPY) from error
+
+
 @dataclass(frozen=True, slots=True)
 class _Places:
     """Where the links and pictures of pages lead."""
@@ -176,14 +177,16 @@ class _Places:
     archive: Archive
 
     def locate(self, path: str, href: str) -> tuple[str, str] | None:
+        """The page and the fragment that a link in the page `path` names; None if it is outside."""
         target, fragment = resolve_reference(href, posixpath.dirname(path))
-        if not target:
-            if not fragment:
-                return None
+        if target:
+            return self.archive.find(target) or target, fragment
+        if fragment:
             return path, fragment
-        return self.archive.find(target) or target, fragment
+        return None
 
     def picture(self, path: str, source: str) -> str:
+        """The path of a picture in the page `path`."""
         target, _ = resolve_reference(source, posixpath.dirname(path))
         if not target:
             return source
@@ -193,14 +196,17 @@ class _Places:
 def _left_out(
     archive: Archive, package: Package, documents: Mapping[str, XhtmlDocument]
 ) -> Counter[str]:
-    left_out = sum((each.left_out for each in documents.values()), Counter())
+    """Counts of omitted content, as `left_out_notices` takes them."""
+    left_out: Counter[str] = Counter()
+    for document in documents.values():
+        left_out += document.left_out
     pages = {archive.find(path) or path for path in package.spine}
     left_out["repeated text file(s)"] = len(package.spine) - len(pages)
     return left_out
 
 
 def _words_of(pages: _Pages, path: str) -> int:
-    """The number of words of a page that is not read; 0 if it cannot be parsed."""
+    """The number of words of a page outside the reading order; 0 if it cannot be parsed."""
     try:
         tree = pages.parse(path)
     except ArchiveError:
@@ -210,54 +216,66 @@ def _words_of(pages: _Pages, path: str) -> int:
     document = read_document(tree.root)
     if not document.has_words:
         return 0
-    read = sum(count_words(paragraph.words) for paragraph in document.paragraphs)
-    return read + document.left_out.total()
+    words_read = sum(count_words(paragraph.words) for paragraph in document.paragraphs)
+    return words_read + document.left_out.total()
 
 
 def _outside_notice(pages: _Pages, package: Package) -> Iterator[str]:
-    """A sentence about the pages that the reading order leaves out."""
+    """A sentence about the pages that the reading order leaves out; none if there are none."""
     words_of = {path: _words_of(pages, path) for path in package.unlisted}
     outside = [path for path, words in words_of.items() if words]
     if not outside:
         return
-    words = sum(words_of.values())
-    counted = f"{words:,} word" if words == 1 else f"{words:,} words"
+    total = sum(words_of.values())
+    words = "1 word" if total == 1 else f"{total:,} words"
     path = outside[0]
     if len(outside) == 1:
-        yield f"1 text file outside the reading order was left out: {path} ({counted})."
+        yield f"1 text file outside the reading order was left out: {path} ({words})."
     else:
         files = f"{len(outside):,} text files outside the reading order were left out"
-        yield f"{files}: {path} and others ({counted})."
+        yield f"{files}: {path} and others ({words})."
 
 
-def _sheets(archive: Archive) -> Callable[[str, etree._Element], StyleSheet]:
-    @cache
-    def sheet(path: str) -> StyleSheet:
-        try:
-            return read_sheet(
-                archive.read(path, limit=MOST_CHARACTERS).decode("utf-8", "replace")
-            )
-        except ArchiveError:
-            return {}
+class _SheetReader:
+    """Reads the style sheets of pages. Each sheet is read once, and each set merged once."""
 
-    @cache
-    def together(*paths: str) -> StyleSheet:
-        return merge_sheets(map(sheet, paths))
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self._sheets: dict[str, StyleSheet] = {}
+        self._merged: dict[tuple[str, ...], StyleSheet] = {}
 
-    def linked(path: str, root: etree._Element) -> StyleSheet:
+    def of_page(self, path: str, root: etree._Element) -> StyleSheet:
+        """The style sheets that a page links."""
         links = in_head(root, "link")
-        to_sheets = (
+        sheet_links = (
             link for link in links if "stylesheet" in (link.get("rel") or "").lower()
         )
-        paths = []
-        for link in islice(to_sheets, _MOST_SHEETS):
-            sheet_path, _ = resolve_reference(
-                link.get("href") or "", posixpath.dirname(path)
-            )
-            paths.append(archive.find(sheet_path) if sheet_path else None)
-        return together(*filter(None, paths))
+        sheet_paths: list[str] = []
+        for link in islice(sheet_links, _MOST_SHEETS):
+            href = link.get("href") or ""
+            target, _ = resolve_reference(href, posixpath.dirname(path))
+            sheet_path = self._archive.find(target) if target else None
+            if sheet_path:
+                sheet_paths.append(sheet_path)
+        return self._merge(tuple(sheet_paths))
 
-    return linked
+    def _merge(self, paths: tuple[str, ...]) -> StyleSheet:
+        merged = self._merged.get(paths)
+        if merged is None:
+            merged = merge_sheets(map(self._read, paths))
+            self._merged[paths] = merged
+        return merged
+
+    def _read(self, path: str) -> StyleSheet:
+        sheet = self._sheets.get(path)
+        if sheet is None:
+            try:
+                data = self._archive.read(path, limit=MOST_CHARACTERS)
+                sheet = read_sheet(data.decode("utf-8", "replace"))
+            except ArchiveError:
+                sheet = {}
+            self._sheets[path] = sheet
+        return sheet
 
 
 def _mark_other_languages(
@@ -265,17 +283,19 @@ def _mark_other_languages(
 ) -> dict[str, XhtmlDocument]:
     """Mark the pages of a bilingual book that are in the other language.
 
-    If most pages contradict the package, none is marked.
+    If most pages contradict the language of the package, none is marked.
     """
-    others = {
+    if not language:
+        return dict(documents)
+    other_language_paths = [
         path
-        for path, each in documents.items()
-        if language and not is_same_language(each.language, language)
-    }
+        for path, document in documents.items()
+        if not is_same_language(document.language, language)
+    ]
     marked = dict(documents)
-    if len(others) * 2 > len(documents):
+    if len(other_language_paths) * 2 > len(documents):
         return marked
-    for path in others:
+    for path in other_language_paths:
         document = documents[path]
         mark = InlineMark(language=document.language)
         paragraphs = [paragraph.under(mark) for paragraph in document.paragraphs]
@@ -286,27 +306,32 @@ def _mark_other_languages(
 def _chapters(
     archive: Archive, package: Package, documents: Mapping[str, XhtmlDocument]
 ) -> dict[str, list[ChapterStart]]:
+    """The chapters of each page: by the table of contents, else by headings."""
+    if not package.contents:
+        return {
+            path: list(_by_headings(document.paragraphs))
+            for path, document in documents.items()
+        }
     contents = [
         replace(entry, path=archive.find(entry.path) or entry.path)
         for entry in package.contents
     ]
     if _nests_out_of_order(contents, documents):
         contents = [replace(entry, level=1) for entry in contents]
-    entries: dict[str, list[ContentsEntry]] = {}
+    entries_by_path: dict[str, list[ContentsEntry]] = {}
     for entry in contents:
-        entries.setdefault(entry.path, []).append(entry)
-    has_contents = bool(package.contents)
+        entries_by_path.setdefault(entry.path, []).append(entry)
     level = 1
-    chapters = {}
+    chapters: dict[str, list[ChapterStart]] = {}
     for path, document in documents.items():
-        starts = list(
-            _chapter_starts(
-                document, entries.get(path), level, has_contents=has_contents
-            )
-        )
-        if starts:
-            level = sorted(starts, key=lambda start: start.index)[-1].level
-        chapters[path] = starts
+        entries = entries_by_path.get(path)
+        if entries:
+            chapters[path] = _by_entries(document, entries)
+        else:
+            chapters[path] = _by_first_heading(document.paragraphs, level)
+        in_order = sorted(chapters[path], key=lambda start: start.index)
+        if in_order:
+            level = in_order[-1].level
     return chapters
 
 
@@ -317,21 +342,18 @@ def _nests_out_of_order(
 
     In the order of the book, many entries would then stand under an entry that is not theirs.
     """
-    order = {path: number for number, path in enumerate(documents)}
-    placed = [
-        (
-            order[entry.path],
-            documents[entry.path].anchors.get(entry.fragment, 0),
-            number,
-        )
-        for number, entry in enumerate(contents)
-        if entry.path in order
-    ]
+    page_numbers = {path: number for number, path in enumerate(documents)}
+    places: dict[int, tuple[int, int]] = {}
+    for number, entry in enumerate(contents):
+        if entry.path in documents:
+            paragraph = documents[entry.path].anchors.get(entry.fragment, 0)
+            places[number] = (page_numbers[entry.path], paragraph)
+    in_order_of_book = sorted(places, key=places.__getitem__)
     levels = [entry.level for entry in contents]
-    declared = _parents(range(len(contents)), levels)
-    by_place = _parents([number for _, _, number in sorted(placed)], levels)
-    nested = [number for number in by_place if declared[number] is not None]
-    misplaced = sum(by_place[number] != declared[number] for number in nested)
+    declared_parents = _parents(range(len(contents)), levels)
+    parents_by_place = _parents(in_order_of_book, levels)
+    nested = [n for n in in_order_of_book if declared_parents[n] is not None]
+    misplaced = sum(parents_by_place[n] != declared_parents[n] for n in nested)
     return misplaced > len(nested) * _MOST_MISPLACED
 
 
@@ -347,41 +369,40 @@ def _parents(order: Iterable[int], levels: Sequence[int]) -> dict[int, int | Non
     return parents
 
 
-def _chapter_starts(
-    document: XhtmlDocument,
-    entries: list[ContentsEntry] | None,
-    level: int,
-    *,
-    has_contents: bool,
-) -> Iterator[ChapterStart]:
-    paragraphs = document.paragraphs
-    if not paragraphs:
-        return
-    if entries:
-        for entry in entries:
-            index = document.anchors.get(entry.fragment, 0) if entry.fragment else 0
-            yield ChapterStart(
-                min(len(paragraphs) - 1, index), entry.title, entry.level
-            )
-    elif has_contents:
-        # A file missing from the contents continues the previous chapter, unless it starts with a
-        # heading.
-        headings = (
-            each for each in paragraphs[:2] if each.kind is ParagraphKind.HEADING
-        )
-        for heading in islice(headings, 1):
-            yield ChapterStart(0, heading.words, level)
-    else:
-        yield from _by_headings(paragraphs)
+def _by_entries(
+    document: XhtmlDocument, entries: Iterable[ContentsEntry]
+) -> list[ChapterStart]:
+    """A chapter for each entry of the table of contents."""
+    if not document.paragraphs:
+        return []
+    last = len(document.paragraphs) - 1
+    starts: list[ChapterStart] = []
+    for entry in entries:
+        index = document.anchors.get(entry.fragment, 0) if entry.fragment else 0
+        starts.append(ChapterStart(min(last, index), entry.title, entry.level))
+    return starts
+
+
+def _by_first_heading(
+    paragraphs: Sequence[ParsedParagraph], level: int
+) -> list[ChapterStart]:
+    """A chapter for a page that the contents lack, if it begins with a heading.
+
+    Other pages continue the previous chapter.
+    """
+    for paragraph in paragraphs[:2]:
+        if paragraph.kind is ParagraphKind.HEADING:
+            return [ChapterStart(0, paragraph.words, level)]
+    return []
 
 
 def _by_headings(paragraphs: Sequence[ParsedParagraph]) -> Iterator[ChapterStart]:
     """A chapter for each heading; consecutive headings are one."""
     index = 0
     for kind, run in groupby(paragraphs, key=lambda paragraph: paragraph.kind):
-        together = list(run)
-        level = together[0].level
+        same_kind = list(run)
+        level = same_kind[0].level
         if kind is ParagraphKind.HEADING and level <= _CHAPTER_LEVELS:
-            title = ". ".join(heading.words for heading in together)
+            title = ". ".join(heading.words for heading in same_kind)
             yield ChapterStart(index, title, level)
-        index += len(together)
+        index += len(same_kind)

@@ -148,10 +148,10 @@ def _has_in_order(longer: str, shorter: str) -> bool:
 
 def _start_with(signs: str, text: str, start: int) -> int:
     """The start of a place, before as many of these signs as stand before `start` too."""
-    wanted = _without_spaces(signs)[-_MOST_EDGE:]
+    edge_signs = _without_spaces(signs)[-_MOST_EDGE:]
     window = text[max(0, start - 2 * _MOST_EDGE) : start]
-    for length in range(len(wanted), 0, -1):
-        pattern = _spaced_pattern(wanted[-length:])
+    for length in range(len(edge_signs), 0, -1):
+        pattern = _spaced_pattern(edge_signs[-length:])
         match = regex.search(f"{pattern}$", window)
         if match is not None:
             return start - len(window) + int(match.start())
@@ -160,9 +160,9 @@ def _start_with(signs: str, text: str, start: int) -> int:
 
 def _end_with(signs: str, text: str, end: int) -> int:
     """The end of a place, after as many of these signs as stand after `end` too."""
-    wanted = _without_spaces(signs)[:_MOST_EDGE]
-    for length in range(len(wanted), 0, -1):
-        pattern = _SPACES + _spaced_pattern(wanted[:length]).removesuffix(_SPACES)
+    edge_signs = _without_spaces(signs)[:_MOST_EDGE]
+    for length in range(len(edge_signs), 0, -1):
+        pattern = _SPACES + _spaced_pattern(edge_signs[:length]).removesuffix(_SPACES)
         match = regex.match(pattern, text, pos=end)
         if match is not None:
             return int(match.end())

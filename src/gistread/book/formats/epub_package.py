@@ -47,6 +47,8 @@ _MOST_FALLBACKS = 10
 
 @dataclass(frozen=True, slots=True)
 class ContentsEntry:
+    """An entry of the table of contents, which leads to `path#fragment`."""
+
     title: str
     path: str
     fragment: str
@@ -55,6 +57,8 @@ class ContentsEntry:
 
 @dataclass(frozen=True, slots=True)
 class Package:
+    """What the package file of an EPUB states."""
+
     title: str
     authors: tuple[str, ...]
     language: str
@@ -71,38 +75,47 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
+    """A file that the manifest lists."""
+
     path: str
     media_type: str
     properties: frozenset[str]
-    fallback: str
+    fallback: str  # Id of the item to read instead of it
+
+    @property
+    def is_text(self) -> bool:
+        return self.media_type in _TEXT_TYPES or self.path.lower().endswith(_TEXT_NAMES)
+
+    @property
+    def is_navigation(self) -> bool:
+        return "nav" in self.properties
 
 
 def read_package(archive: Archive) -> Package:
     """Read the package that META-INF/container.xml names. Raises ArchiveError."""
     path, others = _package_path(archive)
     root = _package_root(archive, path)
-    listed = _manifest(root, posixpath.dirname(path))
-    items = listed.by_id
-    notices = [*left_out_notices({"other edition(s) in the file": others})]
+    folder = posixpath.dirname(path)
+    manifest = _manifest(root, folder)
+    items = manifest.by_id
+    notices = list(left_out_notices({"other edition(s) in the file": others}))
     spine = _spine(root, items, notices)
     if not spine:
         raise ArchiveError("its package lists no text")
-    folder = posixpath.dirname(path)
     contents = _contents(archive, root, items)
     contents_pages: frozenset[str] = frozenset()
     if contents:
         contents_pages = _contents_pages(archive, root, folder)
-    languages = (language_tag(plain_text(each)) for each in _metadata(root, "language"))
     return Package(
         title=_title(root),
         authors=_authors(root),
-        language=next(filter(None, languages), ""),
+        language=_language(root),
         identifiers=_identifiers(root),
         cover=_cover(archive, root, items, folder),
         spine=spine,
         contents=contents,
         contents_pages=contents_pages,
-        unlisted=_unlisted(archive, listed, spine),
+        unlisted=_unlisted(archive, manifest, spine),
         notices=tuple(notices),
     )
 
@@ -113,8 +126,8 @@ def spine_paths(archive: Archive) -> tuple[str, ...]:
     root = _package_root(archive, path)
     items = _manifest(root, posixpath.dirname(path)).by_id
     references = islice(root.iterfind(".//spine//itemref"), _MOST_ENTRIES)
-    named = (items.get(reference.get("idref", "")) for reference in references)
-    return tuple(item.path for item in named if item is not None)
+    ids = [reference.get("idref", "") for reference in references]
+    return tuple(items[name].path for name in ids if name in items)
 
 
 def _package_root(archive: Archive, path: str) -> etree._Element:
@@ -140,36 +153,51 @@ def spine_references(archive: Archive) -> Iterator[tuple[str, etree._Element]]:
     items = _manifest(tree.root, posixpath.dirname(path)).by_id
     for reference in tree.root.iterfind(".//spine//itemref"):
         item = items.get(reference.get("idref", ""))
-        page = archive.find(item.path) if item and _is_text(item) else None
+        if item is None or not item.is_text:
+            continue
+        page = archive.find(item.path)
         if page:
             yield page, reference
 
 
 def _title(root: etree._Element) -> str:
+    """The main title, else the first one."""
     titles = _metadata(root, "title")
     types = _refined(root, "title-type")
-    main = [title for title in titles if types.get(title.get("id", "")) == "main"]
-    if not titles:
-        return ""
-    return plain_text((main or titles)[0])
+    for title in titles:
+        if types.get(title.get("id", "")) == "main":
+            return plain_text(title)
+    return plain_text(titles[0]) if titles else ""
 
 
 def _authors(root: etree._Element) -> tuple[str, ...]:
-    """The creators who are authors; all of them if none is."""
+    """The creators who are authors; all creators if none is."""
     creators = _metadata(root, "creator")
     roles = _refined(root, "role")
-    authors = [
-        creator
-        for creator in creators
-        if roles.get(creator.get("id", ""), creator.get("role", "")) in ("", "aut")
-    ]
-    return tuple(dict.fromkeys(map(plain_text, authors or creators)))
+    authors: list[etree._Element] = []
+    for creator in creators:
+        own_role = creator.get("role", "")
+        role = roles.get(creator.get("id", ""), own_role)
+        if role in ("", "aut"):
+            authors.append(creator)
+    names = map(plain_text, authors or creators)
+    return tuple(dict.fromkeys(names))
+
+
+def _language(root: etree._Element) -> str:
+    """The first valid language; empty if there is none."""
+    for element in _metadata(root, "language"):
+        language = language_tag(plain_text(element))
+        if language:
+            return language
+    return ""
 
 
 def _identifiers(root: etree._Element) -> tuple[str, ...]:
-    unique = root.get("unique-identifier", "")
+    """All identifiers, the unique one first."""
+    unique_id = root.get("unique-identifier", "")
     identifiers = _metadata(root, "identifier")
-    identifiers.sort(key=lambda element: element.get("id", "") != unique)
+    identifiers.sort(key=lambda element: element.get("id", "") != unique_id)
     return tuple(dict.fromkeys(map(plain_text, identifiers)))
 
 
@@ -183,16 +211,18 @@ def _manifest(root: etree._Element, folder: str) -> _Manifest:
     items: list[_Item] = []
     by_id: dict[str, _Item] = {}
     for element in root.iterfind(".//manifest//item"):
+        path, _ = resolve_reference(element.get("href", ""), folder)
         item = _Item(
-            resolve_reference(element.get("href", ""), folder)[0],
-            element.get("media-type", "").strip().lower(),
-            frozenset(element.get("properties", "").split()),
-            element.get("fallback", ""),
+            path=path,
+            media_type=element.get("media-type", "").strip().lower(),
+            properties=frozenset(element.get("properties", "").split()),
+            fallback=element.get("fallback", ""),
         )
         items.append(item)
-        name = element.get("id", "")
-        if name not in by_id or (_is_text(item) and not _is_text(by_id[name])):
-            by_id[name] = item
+        item_id = element.get("id", "")
+        known = by_id.get(item_id)
+        if known is None or (item.is_text and not known.is_text):
+            by_id[item_id] = item
     return _Manifest(tuple(items), by_id)
 
 
@@ -205,17 +235,22 @@ def encrypted_paths(archive: Archive) -> frozenset[str]:
             method.get("algorithm", "") for method in data.iter("encryptionmethod")
         }
         is_obfuscated_font = methods and methods <= _FONT_OBFUSCATION
-        if not is_obfuscated_font:
-            addresses = (each.get("uri", "") for each in data.iter("cipherreference"))
-            paths |= {normalise_path(unquote(address)) for address in addresses}
+        if is_obfuscated_font:
+            continue
+        for reference in data.iter("cipherreference"):
+            address = unquote(reference.get("uri", ""))
+            paths.add(normalise_path(address))
     return frozenset(paths)
 
 
 def _package_path(archive: Archive) -> tuple[str, int]:
     """The path of the first package, and the number of others."""
     root = parse_entry(archive, "META-INF/container.xml")
-    named = (each.get("full-path", "") for each in each_named(root, "rootfile"))
-    paths = [path for path in map(normalise_path, named) if archive.find(path)]
+    paths: list[str] = []
+    for rootfile in each_named(root, "rootfile"):
+        path = normalise_path(rootfile.get("full-path", ""))
+        if archive.find(path):
+            paths.append(path)
     if paths:
         return paths[0], len(set(paths)) - 1
     # Broken archives often still contain the package.
@@ -226,9 +261,10 @@ def _package_path(archive: Archive) -> tuple[str, int]:
 
 
 def resolve_reference(reference: str, folder: str) -> tuple[str, str]:
-    """Path in the archive and fragment of a reference from `folder`.
+    """Path in the archive and fragment of a reference from `folder`; empty if it is external.
 
-    An empty path if it is external.
+    >>> resolve_reference("../notes.xhtml#n1", "OEBPS/text")
+    ('OEBPS/notes.xhtml', 'n1')
     """
     try:
         parts = urlsplit(reference.strip())
@@ -242,20 +278,18 @@ def resolve_reference(reference: str, folder: str) -> tuple[str, str]:
     return path, unquote(parts.fragment)
 
 
-def _is_text(item: _Item) -> bool:
-    return item.media_type in _TEXT_TYPES or item.path.lower().endswith(_TEXT_NAMES)
-
-
 def _spine(
     root: etree._Element, items: dict[str, _Item], notices: list[str]
 ) -> tuple[str, ...]:
+    """The paths of the text files in reading order. Adds to `notices` what is left out."""
     paths: list[str] = []
     known: set[str] = set()
     for reference in islice(root.iterfind(".//spine//itemref"), _MOST_ENTRIES):
-        item = items.get(reference.get("idref", ""))
+        item_id = reference.get("idref", "")
+        item = items.get(item_id)
         if item is None or not item.path:
             notices.append(
-                f"The reading order names {reference.get('idref', '')!r}, which is not in the book."
+                f"The reading order names {item_id!r}, which is not in the book."
             )
             continue
         path = _text_path(item, items)
@@ -263,96 +297,107 @@ def _spine(
             kind = item.media_type or "of no known type"
             notices.append(f"{item.path} is {kind}, not text; it was left out.")
         elif path == item.path or path not in known:
-            # Pictures may share a text in their place
+            # Several pictures may have the same text as their fallback.
             paths.append(path)
             known.add(path)
     if paths:
         return tuple(paths)
-    texts = (item for item in items.values() if _is_text(item))
-    paths = [item.path for item in texts if "nav" not in item.properties]
-    if paths:
+    texts = [item for item in items.values() if item.is_text and not item.is_navigation]
+    if texts:
         notices.append(
             "The book gives no reading order; its files are in the order of its manifest."
         )
-    return tuple(paths)
+    return tuple(item.path for item in texts)
 
 
 def _unlisted(
-    archive: Archive, listed: "_Manifest", spine: tuple[str, ...]
+    archive: Archive, manifest: _Manifest, spine: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Pages of the archive that are neither read nor the table of contents."""
-    pages = {item.path for item in listed.items if item.media_type in _PAGE_TYPES}
+    pages = {item.path for item in manifest.items if item.media_type in _PAGE_TYPES}
     pages |= {name for name in archive.names if name.lower().endswith(_TEXT_NAMES)}
-    navigation = {item.path for item in listed.items if "nav" in item.properties}
-    read = {archive.find(path) or path for path in (*spine, *navigation)}
-    return tuple(
-        sorted(path for path in pages if (archive.find(path) or path) not in read)
-    )
+    navigation = {item.path for item in manifest.items if item.is_navigation}
+    known = {archive.find(path) or path for path in (*spine, *navigation)}
+    unlisted = [path for path in pages if (archive.find(path) or path) not in known]
+    return tuple(sorted(unlisted))
 
 
 def _cover(
     archive: Archive, root: etree._Element, items: dict[str, _Item], folder: str
 ) -> str:
-    declared = [item for item in items.values() if "cover-image" in item.properties]
-    named = [
-        meta.get("content", "")
-        for meta in root.iter("meta")
-        if meta.get("name", "").lower() == "cover"
-    ]
-    for item in (*declared, *(items[name] for name in named[:1] if name in items)):
+    """The path of the cover's picture; empty if there is none."""
+    for item in _cover_items(root, items):
         path = archive.find(item.path)
         if path and item.media_type.startswith("image/"):
             return path
     for reference in root.iter("reference"):
-        if reference.get("type", "").lower() in _COVER_TYPES:
-            path = archive.find(resolve_reference(reference.get("href", ""), folder)[0])
-            if path:
-                is_picture = path.lower().endswith(_PICTURE_NAMES)
-                if is_picture:
-                    return path
-                return _first_picture(archive, path)
+        if reference.get("type", "").lower() not in _COVER_TYPES:
+            continue
+        target, _ = resolve_reference(reference.get("href", ""), folder)
+        path = archive.find(target)
+        if path:
+            is_picture = path.lower().endswith(_PICTURE_NAMES)
+            return path if is_picture else _first_picture(archive, path)
     return ""
+
+
+def _cover_items(root: etree._Element, items: dict[str, _Item]) -> Iterator[_Item]:
+    """The items that the package calls the cover: in EPUB 3 by a property, in 2 by a <meta>."""
+    for item in items.values():
+        if "cover-image" in item.properties:
+            yield item
+    for meta in root.iter("meta"):
+        if meta.get("name", "").lower() == "cover":
+            item_id = meta.get("content", "")
+            if item_id in items:
+                yield items[item_id]
+            return
 
 
 def _contents_pages(
     archive: Archive, root: etree._Element, folder: str
 ) -> frozenset[str]:
     """The pages that the guide of EPUB 2 calls the table of contents."""
-    named = [
-        each for each in root.iter("reference") if each.get("type", "").lower() == "toc"
-    ]
-    targets = (resolve_reference(each.get("href", ""), folder)[0] for each in named)
-    return frozenset(filter(None, map(archive.find, targets)))
+    pages: set[str] = set()
+    for reference in root.iter("reference"):
+        if reference.get("type", "").lower() == "toc":
+            target, _ = resolve_reference(reference.get("href", ""), folder)
+            page = archive.find(target)
+            if page:
+                pages.add(page)
+    return frozenset(pages)
 
 
 def _first_picture(archive: Archive, path: str) -> str:
+    """The path of the first picture of a page; empty if it has none."""
     try:
         tree = parse(archive.read(path))
     except ArchiveError:
         return ""
     if tree is None:
         return ""
-    elements = tree.root.iter(etree.Element)
-    pictures = (each for each in elements if local_name(each) in ("img", "image"))
-    source = next((picture_of(each).source for each in pictures), "")
-    if source:
-        return archive.find(resolve_reference(source, posixpath.dirname(path))[0]) or ""
+    for element in tree.root.iter(etree.Element):
+        if local_name(element) in ("img", "image"):
+            source = picture_of(element).source
+            if not source:
+                return ""
+            target, _ = resolve_reference(source, posixpath.dirname(path))
+            return archive.find(target) or ""
     return ""
 
 
 def _text_path(item: _Item, items: dict[str, _Item]) -> str:
-    """The path of an item, or of the one that stands in for it if it is no plain text."""
+    """The path of an item, or of its fallback if it is not text; a page without scripts first."""
     choices = [item]
     while len(choices) < _MOST_FALLBACKS:  # They may be circular
         fallback = items.get(choices[-1].fallback)
         if fallback is None:
             break
         choices.append(fallback)
-    texts = [each for each in choices if _is_text(each)]
-    without_scripts = [each for each in texts if "scripted" not in each.properties]
-    best = without_scripts or texts
-    if best:
-        return best[0].path
+    texts = [choice for choice in choices if choice.is_text]
+    without_scripts = [text for text in texts if "scripted" not in text.properties]
+    for text in (*without_scripts, *texts):
+        return text.path
     return ""
 
 
@@ -360,9 +405,7 @@ def _contents(
     archive: Archive, root: etree._Element, items: dict[str, _Item]
 ) -> tuple[ContentsEntry, ...]:
     """The navigation document's entries, else those of the NCX."""
-    navigation = next(
-        (item for item in items.values() if "nav" in item.properties), None
-    )
+    navigation = next((item for item in items.values() if item.is_navigation), None)
     entries = _usable_entries(archive, navigation)
     if not entries:
         entries = _usable_entries(archive, _ncx_item(root, items))
@@ -378,11 +421,14 @@ def _ncx_item(root: etree._Element, items: dict[str, _Item]) -> _Item | None:
     """The NCX that the spine names, or else the first one."""
     candidates = list(items.values())
     spine = root.find(".//spine")
-    if spine is not None and (named := items.get(spine.get("toc", ""))):
-        candidates.insert(0, named)
-    return next(
-        (item for item in candidates if item.media_type == _CONTENTS_TYPE), None
-    )
+    if spine is not None:
+        named = items.get(spine.get("toc", ""))
+        if named is not None:
+            candidates.insert(0, named)
+    for item in candidates:
+        if item.media_type == _CONTENTS_TYPE:
+            return item
+    return None
 
 
 def _usable_entries(archive: Archive, item: _Item | None) -> list[ContentsEntry]:
@@ -392,17 +438,20 @@ def _usable_entries(archive: Archive, item: _Item | None) -> list[ContentsEntry]
     tree = parse_entry(archive, item.path)
     if tree is None:
         return []
-    read = _navigation_entries if "nav" in item.properties else _ncx_entries
-    usable = (entry for entry in read(tree, item.path) if entry.title and entry.path)
+    read_entries = _navigation_entries if item.is_navigation else _ncx_entries
+    entries = read_entries(tree, item.path)
+    usable = (entry for entry in entries if entry.title and entry.path)
     return list(islice(usable, _MOST_ENTRIES))
 
 
 def _navigation_entries(tree: etree._Element, path: str) -> Iterator[ContentsEntry]:
+    """The entries of the <nav> that is the table of contents, else of the first one."""
     navs = list(tree.iter("nav"))
-    contents = [nav for nav in navs if _is_table_of_contents(nav)]
-    for nav in (contents or navs)[:1]:
-        for ordered in nav.iterfind("ol"):
-            yield from _navigation(ordered, path)
+    if not navs:
+        return
+    contents = next(filter(_is_table_of_contents, navs), navs[0])
+    for ordered_list in contents.iterfind("ol"):
+        yield from _entries_of_list(ordered_list, path)
 
 
 def _is_table_of_contents(nav: etree._Element) -> bool:
@@ -410,53 +459,55 @@ def _is_table_of_contents(nav: etree._Element) -> bool:
 
 
 def _ncx_entries(tree: etree._Element, path: str) -> Iterator[ContentsEntry]:
-    top = tree.find(".//navmap")
-    if top is not None:
-        yield from _ncx(top, path)
+    navigation_map = tree.find(".//navmap")
+    if navigation_map is not None:
+        yield from _entries_of_points(navigation_map, path)
 
 
-def _navigation(
-    ordered: etree._Element, path: str, level: int = 1
+def _entries_of_list(
+    ordered_list: etree._Element, path: str, level: int = 1
 ) -> Iterator[ContentsEntry]:
-    for item in ordered:
+    """The entries of an <ol> and of the lists inside it."""
+    for item in ordered_list:
+        inner_lists = item.findall("ol")
         label = next((child for child in item if child.tag in ("a", "span")), None)
-        inner = item.findall("ol")
         if label is not None:
             target = label.get("href", "")
-            if not target and inner:
+            if not target and inner_lists:
                 # A heading without a target starts where its first entry starts.
-                target = next((a.get("href", "") for a in inner[0].iter("a")), "")
+                first_link = next(inner_lists[0].iter("a"), None)
+                target = "" if first_link is None else first_link.get("href", "")
             yield _entry(plain_text(label), target, path, level)
         if level < _DEEPEST_CONTENTS:
-            for child in inner:
-                yield from _navigation(child, path, level + 1)
+            for inner_list in inner_lists:
+                yield from _entries_of_list(inner_list, path, level + 1)
 
 
-def _ncx(parent: etree._Element, path: str, level: int = 1) -> Iterator[ContentsEntry]:
+def _entries_of_points(
+    parent: etree._Element, path: str, level: int = 1
+) -> Iterator[ContentsEntry]:
+    """The entries of the <navPoint> elements of an NCX, also of those inside others."""
     for point in parent.iterfind("navpoint"):
-        parts = {child.tag: child for child in reversed(point)}
-        if {"navlabel", "content"} <= parts.keys():
-            yield _entry(
-                plain_text(parts["navlabel"]),
-                parts["content"].get("src", ""),
-                path,
-                level,
-            )
+        label = point.find("navlabel")
+        content = point.find("content")
+        if label is not None and content is not None:
+            yield _entry(plain_text(label), content.get("src", ""), path, level)
         if level < _DEEPEST_CONTENTS:
-            yield from _ncx(point, path, level + 1)
+            yield from _entries_of_points(point, path, level + 1)
 
 
 def _entry(title: str, reference: str, path: str, level: int) -> ContentsEntry:
+    """An entry of the contents file `path`."""
     target, fragment = resolve_reference(reference, posixpath.dirname(path))
-    return ContentsEntry(title, target or (path if fragment else ""), fragment, level)
+    if fragment and not target:
+        target = path
+    return ContentsEntry(title, target, fragment, level)
 
 
 def _metadata(root: etree._Element, name: str) -> list[etree._Element]:
-    return [
-        element
-        for element in root.iterfind(f".//metadata//{name}")
-        if plain_text(element)
-    ]
+    """The elements of the metadata with this name that have text."""
+    elements = root.iterfind(f".//metadata//{name}")
+    return [element for element in elements if plain_text(element)]
 
 
 def _refined(root: etree._Element, name: str) -> dict[str, str]:

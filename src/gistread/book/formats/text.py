@@ -190,13 +190,16 @@ def read_text(data: bytes, name: str) -> Book:
     blocks: list[TextBlock] = []
     for block in split_into_blocks(body):
         blocks += split_heading(block)
-    found = outline(blocks)
+    text_outline = outline(blocks)
     builder = BookBuilder()
-    _add_blocks(builder, blocks, found)
+    _add_blocks(builder, blocks, text_outline)
     if not builder.characters:
         raise BookError(f"{name} contains only white space.")
     return builder.build(
-        title=header.title or found.title or _first_line(blocks) or PurePath(name).stem,
+        title=header.title
+        or text_outline.title
+        or _first_line(blocks)
+        or PurePath(name).stem,
         authors=header.authors or _byline(blocks),
         language=header.language,
         source_format="text",
@@ -230,9 +233,11 @@ def _byline(blocks: list[TextBlock]) -> tuple[str, ...]:
     return (match["author"],)
 
 
-def _add_blocks(builder: BookBuilder, blocks: list[TextBlock], found: Outline) -> None:
+def _add_blocks(
+    builder: BookBuilder, blocks: list[TextBlock], text_outline: Outline
+) -> None:
     """Add all blocks; those of a chapter's heading as its heading."""
-    chapters = {chapter.index: chapter for chapter in found.chapters}
+    chapters = {chapter.index: chapter for chapter in text_outline.chapters}
     heading_end = 0
     heading_level = 0
     for index, block in enumerate(blocks):

@@ -147,9 +147,7 @@ def _mark_starred_notes(blocks: Iterable[TextBlock]) -> Iterator[TextBlock]:
 def _detect_wrapping(lines: list[str], *, in_bytes: bool) -> _Wrapping | None:
     """How the lines of paragraphs were wrapped; None if each line is a paragraph."""
     filled_lines = [line for line in lines if line]
-    line_pairs = [
-        (line, following) for line, following in pairwise(lines) if line and following
-    ]
+    line_pairs = [pair for pair in pairwise(lines) if all(pair)]
     wrapping = _Wrapping(_usual_width(filled_lines), in_bytes)
     if wrapping.width > _WIDEST_COLUMNS or not line_pairs:
         return None
