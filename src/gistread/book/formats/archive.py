@@ -51,17 +51,17 @@ class Archive:
             self._zip = zipfile.ZipFile(stream)
         except _DAMAGE_ERRORS as error:
             raise ArchiveError("its zip archive is damaged or cut short") from error
-        entries = [
-            info for info in self._zip.infolist() if info.filename and not info.is_dir()
-        ]
+        infos = self._zip.infolist()
+        entries = [info for info in infos if info.filename and not info.is_dir()]
         if len(entries) > ENTRIES_LIMIT:
             raise ArchiveError(
                 f"its archive holds {len(entries):,} files, more than any book"
             )
         self.names = tuple(info.filename for info in entries)
         self._entries = {info.filename: info for info in entries}
-        self._folded = {_fold_path(name): name for name in reversed(self.names)}
-        self._read = 0
+        # Reversed: the first of several entries with the same folded path counts.
+        self._by_folded_path = {_fold_path(name): name for name in reversed(self.names)}
+        self._bytes_read = 0
 
     def find(self, path: str) -> str | None:
         """Name of the entry for a reference: exact, or up to case, escapes and Unicode form."""
@@ -69,9 +69,9 @@ class Archive:
             normal = normalise_path(name)
             if normal in self._entries:
                 return normal
-            folded = self._folded.get(_fold_path(normal))
-            if folded is not None:
-                return folded
+            similar = self._by_folded_path.get(_fold_path(normal))
+            if similar is not None:
+                return similar
         return None
 
     def read(self, path: str, *, limit: int | None = None) -> bytes:
@@ -87,21 +87,24 @@ class Archive:
             raise ArchiveError("is locked with a password")
         if info.compress_type not in _METHODS:
             raise ArchiveError("uses a compression method that books do not use")
-        most = ENTRY_LIMIT_BYTES if limit is None else min(limit, ENTRY_LIMIT_BYTES)
-        left = min(most, TOTAL_LIMIT_BYTES - self._read)
+        entry_limit = ENTRY_LIMIT_BYTES
+        if limit is not None:
+            entry_limit = min(limit, ENTRY_LIMIT_BYTES)
+        total_left = TOTAL_LIMIT_BYTES - self._bytes_read
+        most = min(entry_limit, total_left)
         try:
             with self._zip.open(info) as entry:
                 # Sizes in the directory are unreliable; only the output counts.
-                data = entry.read(left + 1)
+                data = entry.read(most + 1)
         except _DAMAGE_ERRORS as error:
             raise ArchiveError("is damaged") from error
-        self._read += min(len(data), left)
-        if len(data) <= left:
+        self._bytes_read += min(len(data), most)
+        if len(data) <= most:
             return data
-        if left < most:
+        if total_left < entry_limit:
             limit_mb = TOTAL_LIMIT_BYTES // 1024 // 1024
             raise ArchiveError(f"exceeds the limit of {limit_mb} MB per book")
-        raise ArchiveError(f"unpacks to more than {left // 1024 // 1024} MB")
+        raise ArchiveError(f"unpacks to more than {most // 1024 // 1024} MB")
 
 
 def _directory_bytes(stream: BinaryIO) -> int:
@@ -110,9 +113,9 @@ def _directory_bytes(stream: BinaryIO) -> int:
     stream.seek(max(0, size - _END_RECORD_BYTES - _COMMENT_BYTES))
     tail = stream.read()
     stream.seek(0)
-    at = tail.rfind(_END_RECORD)
-    record = tail[at:]
-    if at < 0 or len(record) < _END_RECORD_BYTES:
+    start = tail.rfind(_END_RECORD)
+    record = tail[start:]
+    if start < 0 or len(record) < _END_RECORD_BYTES:
         raise zipfile.BadZipFile("no end record")
     return int.from_bytes(record[_DIRECTORY_SIZE], "little")
 
@@ -121,8 +124,12 @@ def normalise_path(path: str) -> str:
     """A path inside the archive without ".", ".." or a leading slash.
 
     It never leaves the archive.
+
+    >>> normalise_path("OEBPS/../../images/map.png")
+    'images/map.png'
     """
-    return posixpath.normpath("/" + path.replace("\\", "/")).lstrip("/")
+    with_slashes = path.replace("\\", "/")
+    return posixpath.normpath(f"/{with_slashes}").lstrip("/")
 
 
 def _fold_path(name: str) -> str:

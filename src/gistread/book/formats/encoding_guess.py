@@ -14,9 +14,9 @@ from gistread.book.normalise import language_shares
 
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 _LETTERS_OF_ASCII = re.compile(rb"[A-Za-z]")
-# Bytes of another script than Latin, where letters beyond ASCII stand alone or in pairs.
+# Bytes of another script than Latin. In Latin, letters beyond ASCII stand alone or in pairs.
 _LONG_RUN = re.compile(rb"[\x80-\xff]{3,}")
-_SHARE_IN_LONG_RUNS = 0.7
+_SHARE_IN_LONG_RUNS = 0.7  # Share of the bytes beyond ASCII
 _FEWEST_OF_A_SCRIPT = 12  # Different bytes; rows of dots and dashes have fewer
 _WORD_BEYOND_ASCII = re.compile(rb"[^\s\x80-\xff]*[\x80-\xff]\S*\s*")
 _LINE_BYTES = 4000
@@ -26,15 +26,17 @@ _SAMPLE_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class _Multibyte:
+    """An encoding of East Asian text."""
+
     codec: str
-    names: tuple[str, ...]  # Beginnings of chardet's names for it and its like
+    names: tuple[str, ...]  # Beginnings of chardet's names for it and similar ones
     usual: re.Pattern[bytes]  # An encoded character of everyday text
 
     def share_of_usual(self, text: str) -> float:
-        """The share of characters beyond ASCII that everyday text has; less in a wrong codec."""
-        beyond = [char for char in text[:_MEASURED_CHARACTERS] if char > "\x7f"]
-        usual = sum(self._is_usual(char) for char in beyond)
-        return usual / max(1, len(beyond))
+        """The share of everyday characters among those beyond ASCII; lower in a wrong codec."""
+        beyond_ascii = [char for char in text[:_MEASURED_CHARACTERS] if char > "\x7f"]
+        usual = sum(self._is_usual(char) for char in beyond_ascii)
+        return usual / max(1, len(beyond_ascii))
 
     def _is_usual(self, char: str) -> bool:
         if self.codec == "gb18030" and "\u3040" <= char <= "\u30ff":
@@ -65,22 +67,22 @@ _MOST_UNREADABLE = 0.01
 _SKIPPED = (1, 2, 3)
 _MOST_DAMAGED_PLACES = 20  # In one line; in a worse one, characters may be shifted
 
-# Below this no candidate is text of a language we know.
+# A candidate that fits less is not text of a language we know.
 _LEAST_FIT = 0.5
 # Languages with this share of the likeliest one's frequent words are likely too.
 _LIKELY = 0.7
-_FEWEST_TELLING = 200  # Characters of lines that are not all ASCII
-_LEAST_SHARE = 0.06  # Of words that are frequent in the likeliest language
-# How much better another candidate must fit, if the language is known or chardet finds both equal,
-# and otherwise.
+_FEWEST_TELLING = 200  # Characters in lines that are not all ASCII
+_LEAST_SHARE = 0.06  # Share of words that are frequent in the likeliest language
+# How much better another candidate must fit if the language is known or chardet finds both equal.
 _GAIN_IF_KNOWN = 1e-6
+# How much better it must fit otherwise.
 _GAIN_IF_UNCLEAR = 0.008
 # Candidates of chardet with less than this share of the best one's confidence do not count.
 _LEAST_RELATIVE_CONFIDENCE = 0.8
-# Below this confidence of chardet, usual encodings that it does not name join
+# Below this confidence of chardet, usual encodings are candidates too.
 _UNSURE = 0.25
 
-# Hardly ever used for books, but near to encodings that are.
+# Hardly ever used for books, but close to encodings that are.
 _RARE = frozenset(
     {"iso8859-16", "hp-roman8", "hp_roman8", "cp720", "cp858", "cp860", "cp863"}
 )
@@ -96,8 +98,8 @@ _USUAL = (
     "cp437",
     "cp852",
 )
-_MOST_NAMED = 8  # Of chardet's candidates; it gives all there are
-# Of other scripts and of the Baltic
+_MOST_NAMED = 8  # Of chardet's candidates; it names all that it knows
+# Encodings of other scripts and of the Baltic languages.
 _OTHERS_IN_USE = (
     "cp1251",
     "koi8-r",
@@ -109,7 +111,7 @@ _OTHERS_IN_USE = (
     "cp1257",
 )
 _PUNCTUATION = frozenset("‘’‚“”„«»‹›–—…•§©¡¿\u00a0\u00ad№")
-# One alone is a letter in another encoding
+# Signs that draw lines and boxes. A single one is a letter in another encoding.
 _DRAWN_LINE = re.compile("[\u2500-\u259f]{3,}")
 _SIGNS = frozenset("·°®™£€¢†‡½¼¾²³¹×ªº´")  # Rarer: half as likely as a letter
 _APOSTROPHES = "’‘ʼ´·\u00ad‑-"
@@ -124,6 +126,7 @@ _MISPLACED = re.compile(
     r"|(?<![A-ZÀ-ÖØ-Þ])[ÊÐÑÒÔÕ](?![^\W\d_])"
 )
 
+# A letter of ASCII beside one of another script: "aб".
 _MIXED_WORD = re.compile(
     r"[a-zA-Z](?![\x00-\u024f])[^\W\d_]|(?![\x00-\u024f])[^\W\d_][a-zA-Z]"
 )
@@ -158,42 +161,43 @@ def likely_codecs(data: bytes) -> list[str]:
 
 
 def decode_damaged(data: bytes, codec: str) -> str:
-    """Decode text, and after damage in a multibyte codec go on where characters begin again."""
-    multibyte = next(
-        (known for known in _MULTIBYTE_CODECS if codec.startswith(known.names)), None
-    )
-    if multibyte is None:
-        return data.decode(codec, "replace")
-    lines = data.split(b"\n")
-    return "\n".join(_decode_line(line, codec, multibyte) for line in lines)
+    """Decode text. After damage in a multibyte codec, continue where a character begins."""
+    for multibyte in _MULTIBYTE_CODECS:
+        if codec.startswith(multibyte.names):
+            lines = data.split(b"\n")
+            return "\n".join(_decode_line(line, codec, multibyte) for line in lines)
+    return data.decode(codec, "replace")
 
 
 def _decode_line(line: bytes, codec: str, multibyte: _Multibyte) -> str:
+    """Decode a line, and skip as many bytes after damage as let the rest read best."""
+
+    def share_of_usual(rest: bytes) -> float:
+        return multibyte.share_of_usual(rest.decode(codec, "ignore"))
+
     text = ""
     for _ in range(_MOST_DAMAGED_PLACES):
         try:
             return text + line.decode(codec)
         except UnicodeDecodeError as error:
-            damaged = error.start
-        tails = [line[damaged + skipped :] for skipped in _SKIPPED]
-        text += line[:damaged].decode(codec) + "\ufffd"
-        line = max(
-            tails,
-            key=lambda tail: multibyte.share_of_usual(tail.decode(codec, "ignore")),
-        )
+            damage = error.start
+        text += line[:damage].decode(codec) + "\ufffd"
+        rests = [line[damage + skipped :] for skipped in _SKIPPED]
+        line = max(rests, key=share_of_usual)
     return text + line.decode(codec, "replace")
 
 
 def _telling_part(data: bytes) -> bytes:
-    """The lines that tell encodings apart, where `data` is long."""
+    """All of `data`; if it is long, lines with bytes beyond ASCII, in which encodings differ."""
     if len(data) <= _SAMPLE_BYTES:
         return data
     lines: list[bytes] = []
     for line in data.splitlines():
-        beyond = _BEYOND_ASCII.search(line)
-        if beyond:
-            start = 0 if beyond.start() < _LINE_BYTES else beyond.start()
-            lines.append(line[start : start + _LINE_BYTES])
+        first = _BEYOND_ASCII.search(line)
+        if first is None:
+            continue
+        start = 0 if first.start() < _LINE_BYTES else first.start()
+        lines.append(line[start : start + _LINE_BYTES])
         if len(lines) == _SAMPLE_LINES:
             break
     return b"\n".join(lines)[:_SAMPLE_BYTES]
@@ -204,14 +208,12 @@ def _words_of_another_script(sample: bytes) -> bytes:
 
     Beside many words in ASCII, a passage in Russian looks like signs of a western encoding.
     """
-    runs = b"".join(_LONG_RUN.findall(sample))
-    beyond = len(_BEYOND_ASCII.findall(sample))
-    is_quoted = beyond < len(_LETTERS_OF_ASCII.findall(sample))
-    are_words = (
-        len(runs) >= beyond * _SHARE_IN_LONG_RUNS
-        and len(set(runs)) >= _FEWEST_OF_A_SCRIPT
-    )
-    if is_quoted and are_words:
+    long_runs = b"".join(_LONG_RUN.findall(sample))
+    beyond_ascii = len(_BEYOND_ASCII.findall(sample))
+    is_quoted = beyond_ascii < len(_LETTERS_OF_ASCII.findall(sample))
+    is_mostly_in_runs = len(long_runs) >= beyond_ascii * _SHARE_IN_LONG_RUNS
+    is_script = len(set(long_runs)) >= _FEWEST_OF_A_SCRIPT
+    if is_quoted and is_mostly_in_runs and is_script:
         return b"".join(_WORD_BEYOND_ASCII.findall(sample))
     return b""
 
@@ -219,7 +221,7 @@ def _words_of_another_script(sample: bytes) -> bytes:
 def _multibyte(sample: bytes, first: str) -> str:
     """The multibyte codec of `sample`, also if a few of its bytes are damaged; empty if none is.
 
-    `first`: what chardet says of the sample as it is.
+    `first`: chardet's first candidate for the sample as it is.
     """
     shares: dict[str, float] = {}
     for multibyte in _MULTIBYTE_CODECS:
@@ -227,9 +229,11 @@ def _multibyte(sample: bytes, first: str) -> str:
         if first.startswith(multibyte.names):
             shares[first] = multibyte.share_of_usual(sample.decode(first, "ignore"))
             continue
+        # If it is only damaged, chardet names this codec for the rest.
         unreadable = sample.decode(codec, "replace").count("\ufffd")
         readable = sample.decode(codec, "ignore")
-        if not unreadable or unreadable > 1 + len(readable) * _MOST_UNREADABLE:
+        is_little = unreadable <= 1 + len(readable) * _MOST_UNREADABLE
+        if not unreadable or not is_little:
             continue
         candidates = _candidates(readable.encode(codec, "ignore"))
         if candidates and candidates[0].codec.startswith(multibyte.names):
@@ -261,27 +265,34 @@ def _best_fitting(sample: bytes, candidates: Sequence[_Candidate]) -> str:
         return best
     alphabets = _alphabets(text)
     best_fit = _fit(text, alphabets)
-    equal = {
-        each.codec for each in candidates if each.confidence == candidates[0].confidence
+    equally_confident = {
+        candidate.codec
+        for candidate in candidates
+        if candidate.confidence == candidates[0].confidence
     }
     for codec in _rivals(candidates):
         fit = _fit(sample.decode(codec, "replace"), alphabets)
-        is_clear = len(alphabets) == 1 or codec in equal
+        is_language_known = len(alphabets) == 1
+        is_clear = is_language_known or codec in equally_confident
         gain = _GAIN_IF_KNOWN if is_clear else _GAIN_IF_UNCLEAR
         if fit >= max(best_fit + gain, _LEAST_FIT):
-            best, best_fit = codec, fit
+            best = codec
+            best_fit = fit
     return best
 
 
 def _rivals(candidates: Sequence[_Candidate]) -> list[str]:
     """Codecs to compare the first candidate with, without repetition."""
-    most = candidates[0].confidence if candidates else 0
-    least = most * _LEAST_RELATIVE_CONFIDENCE
-    near = [
-        candidate.codec for candidate in candidates if candidate.confidence >= least
+    best_confidence = candidates[0].confidence if candidates else 0
+    least_confidence = best_confidence * _LEAST_RELATIVE_CONFIDENCE
+    codecs = [
+        candidate.codec
+        for candidate in candidates
+        if candidate.confidence >= least_confidence
     ]
-    usual = _USUAL if most < _UNSURE else ()
-    return list(dict.fromkeys((*near, *usual)))
+    if best_confidence < _UNSURE:
+        codecs += _USUAL
+    return list(dict.fromkeys(codecs))
 
 
 def _is_of_another_script(text: str) -> bool:
@@ -293,34 +304,38 @@ def _is_of_another_script(text: str) -> bool:
 
 
 def _alphabets(text: str) -> tuple[frozenset[str], ...]:
-    """The letters beyond ASCII of the languages the text may be in."""
-    letters = encoding_tables()["letters"]
-    lines = "\n".join(line for line in text.splitlines() if not line.isascii())
-    # The rest may be in another language: a manual, a book for learners.
-    shares = language_shares(lines if len(lines) >= _FEWEST_TELLING else text)
-    most = max(shares.values(), default=0)
+    """The letters beyond ASCII of each language that the text may be in."""
+    letters_of = encoding_tables()["letters"]
+    telling_lines = "\n".join(line for line in text.splitlines() if not line.isascii())
+    if len(telling_lines) >= _FEWEST_TELLING:
+        # The other lines may be in another language: a manual, a book for learners.
+        text = telling_lines
+    shares = language_shares(text)
+    best_share = max(shares.values(), default=0)
     likely = [
-        letters[language]
+        letters_of[language]
         for language, share in shares.items()
-        if share >= most * _LIKELY and language in letters
+        if share >= best_share * _LIKELY and language in letters_of
     ]
-    listed = likely if likely and most >= _LEAST_SHARE else letters.values()
-    return tuple(frozenset(small + small.upper()) for small in listed)
+    is_known = bool(likely) and best_share >= _LEAST_SHARE
+    small_letters = likely if is_known else letters_of.values()
+    return tuple(frozenset(small + small.upper()) for small in small_letters)
 
 
 def _fit(text: str, alphabets: Sequence[frozenset[str]]) -> float:
     """The share of characters beyond ASCII that one alphabet has, less those that are misplaced."""
     counts = Counter(text)
-    beyond = {char: count for char, count in counts.items() if char > "\x7f"}
-    total = sum(beyond.values())
+    counts_beyond_ascii = {char: n for char, n in counts.items() if char > "\x7f"}
+    total = sum(counts_beyond_ascii.values())
     if not total:
         return 1
-    known = max(
-        sum(count for char, count in beyond.items() if char in alphabet)
-        for alphabet in alphabets
-    )
-    punctuation = sum(count for char, count in beyond.items() if char in _PUNCTUATION)
-    signs = sum(count for char, count in beyond.items() if char in _SIGNS)
+
+    def count_in(characters: frozenset[str]) -> int:
+        return sum(n for char, n in counts_beyond_ascii.items() if char in characters)
+
+    letters = max(map(count_in, alphabets))
+    punctuation = count_in(_PUNCTUATION)
+    signs = count_in(_SIGNS)
     drawn = sum(map(len, _DRAWN_LINE.findall(text)))
     misplaced = len(_MISPLACED.findall(text))
-    return (known + punctuation + drawn + signs / 2 - misplaced) / total
+    return (letters + punctuation + drawn + signs / 2 - misplaced) / total

@@ -1,4 +1,4 @@
-"""Names of encodings in files, and the codecs that read them."""
+"""Maps the names of encodings in files to the codecs that read them."""
 
 import codecs
 import re
@@ -14,7 +14,7 @@ _TEXT_CODECS = re.compile(
 
 @cache
 def encoding_tables() -> dict[str, dict[str, str]]:
-    """Letters by language and actual codecs by name, from `encoding.toml`."""
+    """From `encoding.toml`: the `letters` of each language, and the `actual_codecs` of names."""
     return tomllib.loads(Path(__file__).with_name("encoding.toml").read_text("utf-8"))
 
 

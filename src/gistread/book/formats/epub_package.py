@@ -300,8 +300,13 @@ def _spine(
             # Several pictures may have the same text as their fallback.
             paths.append(path)
             known.add(path)
-    if paths:
-        return tuple(paths)
+    return tuple(paths) or _in_order_of_manifest(items, notices)
+
+
+def _in_order_of_manifest(
+    items: dict[str, _Item], notices: list[str]
+) -> tuple[str, ...]:
+    """The paths of all text files, for a book without a reading order."""
     texts = [item for item in items.values() if item.is_text and not item.is_navigation]
     if texts:
         notices.append(
