@@ -2,7 +2,6 @@
 
 import base64
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -25,9 +24,11 @@ from gistread.book.normalise import join_title, language_tag, word_set
 from gistread.errors import BookError
 from gistread.words import count_words
 
-# Pictures are most of the bytes; a parser would keep them all.
+# '<binary id="cover.jpg">/9j/4AAQ…</binary>'. Pictures are most of the bytes of a file, and a
+# parser would keep them all.
 _BINARY = re.compile(
-    r"<(?:\w+:)?binary\b([^>]*)>([^<]*)</(?:\w+:)?binary\s*>", re.IGNORECASE
+    r"<(?:\w+:)?binary\b(?P<attributes>[^>]*)>(?P<content>[^<]*)</(?:\w+:)?binary\s*>",
+    re.IGNORECASE,
 )
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 _BINARY_ID = re.compile(r"""\bid\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
@@ -36,17 +37,20 @@ _BINARY_ID = re.compile(r"""\bid\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
 def read_fb2(data: bytes, name: str) -> Book:
     """The book in `data`; `name` is used in messages. Raises BookError."""
     decoded = decode_declared(data)
-    tree = parse_xml(_BINARY.sub(_without_picture, decoded.text)) if decoded else None
-    if decoded is None or tree is None:
-        raise BookError(f"{name} cannot be read: it is not a valid FictionBook.")
+    if decoded is None:
+        raise _invalid_error(name)
+    tree = parse_xml(_BINARY.sub(_without_picture, decoded.text))
+    if tree is None:
+        raise _invalid_error(name)
     notices = list(encoding_notices(decoded))
     if tree.repaired:
         notices.append("The file is not well-formed XML; the readable parts were read.")
     metadata = _metadata(tree.root)
-    left_out = Counter({"word(s) in damaged markup": tree.lost})
-    left_out["word(s) of the annotation"] = sum(
-        map(words_in, tree.root.iterfind(_ANNOTATION))
-    )
+    annotations = tree.root.iterfind(_ANNOTATION)
+    left_out = {
+        "word(s) in damaged markup": tree.lost,
+        "word(s) of the annotation": sum(map(words_in, annotations)),
+    }
     parts = [part for part in tree.root if part.tag not in _NOT_TEXT]
     if tree.root.find("body") is None:
         notices.append("The file has no <body>; all its text was read.")
@@ -64,56 +68,60 @@ def read_fb2(data: bytes, name: str) -> Book:
     )
 
 
+def _invalid_error(name: str) -> BookError:
+    return BookError(f"{name} cannot be read: it is not a valid FictionBook.")
+
+
 def _translate(
     root: etree._Element, parts: Sequence[etree._Element]
 ) -> tuple[etree._Element, list[Section]]:
-    """XHTML of the bodies and of whatever stands beside them, and the chapters."""
+    """XHTML of the bodies and of other elements beside them, and the chapters."""
     _mark_breaks(root)
     references = root.iterfind(".//a[@type='note']")
-    referred = {link.get("href", "").removeprefix("#") for link in references}
+    note_ids = {link.get("href", "").removeprefix("#") for link in references}
     translator = _Translator()
     target = etree.Element("body")
-    is_first = True
-    for part in parts:
+    for index, part in enumerate(parts):
+        is_first = index == 0
         # Links of type "note" may lead to a later body without a known name.
-        ids = (section.get("id") for section in part.iterfind("section"))
-        has_notes = not is_first and not referred.isdisjoint(ids)
-        is_named_so = (part.get("name") or "").lower() in _NOTE_BODIES
-        if part.tag == "body" and (has_notes or is_named_so):
+        section_ids = [section.get("id") for section in part.iterfind("section")]
+        has_notes = not is_first and not note_ids.isdisjoint(section_ids)
+        is_called_notes = (part.get("name") or "").lower() in _NOTE_BODIES
+        if part.tag == "body" and (has_notes or is_called_notes):
             translator.notes(part)
         else:
             translator.body(part, first=is_first)
-        is_first = False
         target.append(part)
     return target, translator.sections
 
 
 def _words_between(element: etree._Element) -> int:
+    """The number of words between the children of an element."""
     texts = (element.text, *(child.tail for child in element))
     return sum(count_words(text) for text in texts if text)
 
 
 def _without_picture(match: re.Match[str]) -> str:
-    """Nothing for a picture; the words of an element that is only called so."""
-    lines = match[2].split()
+    """Nothing for a picture; an element with other content stays."""
+    lines = match["content"].split()
     has_even_lines = len({len(line) for line in lines[:-1]}) <= 1
-    is_picture = (
-        has_even_lines and _BINARY_ID.search(match[1]) and _BASE64.fullmatch(match[2])
-    )
-    if is_picture:
+    is_base64 = _BASE64.fullmatch(match["content"])
+    if has_even_lines and is_base64 and _BINARY_ID.search(match["attributes"]):
         return ""
     return match[0]
 
 
 def read_binary(data: bytes, name: str) -> bytes | None:
+    """The bytes of the picture with the id `name`; None if it is missing or damaged."""
     decoded = decode_declared(data)
     if decoded is None:
         return None
     for match in _BINARY.finditer(decoded.text):
-        named = _BINARY_ID.search(match[1])
-        if named and named[1] == name:
+        binary_id = _BINARY_ID.search(match["attributes"])
+        if binary_id and binary_id[1] == name:
+            encoded = "".join(match["content"].split())
             try:
-                return base64.b64decode("".join(match[2].split()), validate=False)
+                return base64.b64decode(encoded, validate=False)
             except ValueError:
                 return None
     return None
@@ -124,20 +132,21 @@ def _metadata(root: etree._Element) -> Metadata:
     if info is None:
         return Metadata()
     image = info.find(".//coverpage//image")
+    cover = "" if image is None else image.get("href", "").removeprefix("#")
     names = map(_name, info.iterfind("author"))
     return Metadata(
         title=plain_text(info.find(".//book-title")),
         authors=tuple(dict.fromkeys(filter(None, names))),
         language=language_tag(plain_text(info.find(".//lang"))),
-        cover="" if image is None else image.get("href", "").removeprefix("#"),
+        cover=cover,
     )
 
 
 def _name(author: etree._Element) -> str:
-    parts = (
-        plain_text(author.find(f"{part}-name")) for part in ("first", "middle", "last")
-    )
-    return " ".join(filter(None, parts)) or plain_text(author.find("nickname"))
+    """First, middle and last name of an author; the nickname if there is no other."""
+    elements = map(author.find, ("first-name", "middle-name", "last-name"))
+    name = " ".join(filter(None, map(plain_text, elements)))
+    return name or plain_text(author.find("nickname"))
 
 
 _NOTE_BODIES = frozenset(
@@ -145,12 +154,10 @@ _NOTE_BODIES = frozenset(
 )
 _ANNOTATION = "description/title-info/annotation"
 _NOT_TEXT = frozenset(("description", "stylesheet", "binary"))
-# XHTML elements by name.
+# XHTML elements by the name in FictionBook.
+_SAME_NAMES = word_set("strong sub sup code p table tr td th hr") | HEADINGS.keys()
 _TAGS = {
-    **{
-        name: name
-        for name in (*word_set("strong sub sup code p table tr td th hr"), *HEADINGS)
-    },
+    **{name: name for name in _SAME_NAMES},
     **{
         "emphasis": "em",
         "strikethrough": "s",
@@ -161,26 +168,28 @@ _TAGS = {
     **dict.fromkeys(("cite", "epigraph", "annotation"), "blockquote"),
 }
 _DEEPEST_HEADING = 6
-# With more empty lines than one to so many paragraphs, they are spacing.
+# Empty lines are scene breaks if there are at least so many paragraphs to one, else spacing.
 _PARAGRAPHS_FOR_ONE_BREAK = 6
 
 
 def _mark_breaks(root: etree._Element) -> None:
     """Make scene breaks of the empty lines between two paragraphs."""
-    empty = list(root.iter("empty-line"))
+    empty_lines = list(root.iter("empty-line"))
     paragraphs = sum(1 for _ in root.iter("p"))
-    are_breaks = len(empty) * _PARAGRAPHS_FOR_ONE_BREAK <= paragraphs
-    for line in empty:
-        around = (line.getprevious(), line.getnext())
-        is_break = are_breaks and all(
-            each is not None and each.tag == "p" for each in around
-        )
-        line.tag = "hr" if is_break and not plain_text(line) else "span"
+    are_breaks = len(empty_lines) * _PARAGRAPHS_FOR_ONE_BREAK <= paragraphs
+    for line in empty_lines:
+        is_between = _is_paragraph(line.getprevious()) and _is_paragraph(line.getnext())
+        is_break = are_breaks and is_between and not plain_text(line)
+        line.tag = "hr" if is_break else "span"
+
+
+def _is_paragraph(element: etree._Element | None) -> bool:
+    return element is not None and element.tag == "p"
 
 
 @dataclass(slots=True)
 class _Translator:
-    """Makes XHTML of bodies, in place; every section with a title is a chapter."""
+    """Turns bodies into XHTML, in place. Every section with a title is a chapter."""
 
     sections: list[Section] = field(default_factory=list)
 
@@ -192,6 +201,7 @@ class _Translator:
         self._children(body, 0 if first else 1)
 
     def notes(self, body: etree._Element) -> None:
+        """Translate a body of notes, one to a section."""
         _rename(body, "section", {EPUB_TYPE: "footnotes"})
         self._chapter(body, 1, default="Notes")
         for child in body:
@@ -213,11 +223,13 @@ class _Translator:
                 _begin_with(section, label)
 
     def _chapter(self, section: etree._Element, level: int, default: str = "") -> None:
+        """Record a section as a chapter, if it has a title."""
         title = _title_of(section) or default
-        if title:
-            if not section.get("id"):
-                section.set("id", f"section {len(self.sections)}")
-            self.sections.append(Section(section.get("id") or "", title, level))
+        if not title:
+            return
+        section_id = section.get("id") or f"section {len(self.sections)}"
+        section.set("id", section_id)
+        self.sections.append(Section(section_id, title, level))
 
     def _children(self, element: etree._Element, depth: int) -> None:
         for child in element:
@@ -244,35 +256,41 @@ class _Translator:
         elif name == "image":
             _rename_image(element)
         elif name == "a":
-            kind = {EPUB_TYPE: "noteref"} if element.get("type") == "note" else {}
-            _rename(element, "a", {"href": element.get("href", "")} | kind)
+            attributes = {"href": element.get("href", "")}
+            if element.get("type") == "note":
+                attributes[EPUB_TYPE] = "noteref"
+            _rename(element, "a", attributes)
         else:
             _rename(element, _TAGS.get(str(name), "span"))
         self._children(element, depth)
 
     def _poem(self, poem: etree._Element, depth: int) -> None:
+        """Translate a poem. Its author and date become a quotation after it."""
         _rename(poem, "div", {"class": "poem"})
-        below = [child for child in poem if child.tag in ("text-author", "date")]
+        signatures = [child for child in poem if child.tag in ("text-author", "date")]
         for child in list(poem):
             if child.tag == "stanza":
-                for heading in [
-                    line for line in child if line.tag in ("title", "subtitle")
-                ]:
-                    child.addprevious(heading)
-                    self._element(heading, _DEEPEST_HEADING)
-                _rename(child, "div", {"class": "stanza"})
-                for line in child:
-                    self._element(line, depth)
-                    line.tag = "div"
+                self._stanza(child, depth)
+            elif child.tag == "title":
+                self._element(child, _DEEPEST_HEADING)
             else:
-                self._element(
-                    child, _DEEPEST_HEADING if child.tag == "title" else depth
-                )
-        for child in reversed(below):
+                self._element(child, depth)
+        for signature in reversed(signatures):
             quote = etree.Element("blockquote")
-            append_text_before(child, " ")
-            quote.append(child)
+            append_text_before(signature, " ")
+            quote.append(signature)
             poem.addnext(quote)
+
+    def _stanza(self, stanza: etree._Element, depth: int) -> None:
+        """Translate a stanza. Its headings move before it."""
+        headings = [child for child in stanza if child.tag in ("title", "subtitle")]
+        for heading in headings:
+            stanza.addprevious(heading)
+            self._element(heading, _DEEPEST_HEADING)
+        _rename(stanza, "div", {"class": "stanza"})
+        for line in stanza:
+            self._element(line, depth)
+            line.tag = "div"
 
 
 def _title_of(section: etree._Element) -> str:
@@ -280,8 +298,10 @@ def _title_of(section: etree._Element) -> str:
     title = section.find("title")
     if title is None:
         return ""
-    parts = [*filter(None, map(plain_text, title))]
-    return join_title(parts or [plain_text(title)])
+    parts = list(filter(None, map(plain_text, title)))
+    if not parts:
+        return plain_text(title)
+    return join_title(parts)
 
 
 def _take_titles(note: etree._Element) -> str:
@@ -309,8 +329,9 @@ def _heading(level: int) -> str:
 
 def _rename_image(image: etree._Element) -> None:
     attributes = {"src": image.get("href", "").removeprefix("#")}
-    if words := image.get("alt") or image.get("title"):
-        attributes["alt"] = words
+    description = image.get("alt") or image.get("title")
+    if description:
+        attributes["alt"] = description
     _rename(image, "img", attributes)
 
 
@@ -319,8 +340,14 @@ def _rename(
     tag: str,
     attributes: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Make an element of XHTML of one of FictionBook, which keeps its id and language."""
-    kept = {key: element.get(key, "") for key in ("id", "lang") if element.get(key)}
+    """Turn an element of FictionBook into one of XHTML. It keeps its id and language."""
+    element_id = element.get("id")
+    language = element.get("lang")
     element.attrib.clear()
-    element.attrib.update((*kept.items(), *attributes.items()))
+    if element_id:
+        element.set("id", element_id)
+    if language:
+        element.set("lang", language)
+    for key, value in attributes.items():
+        element.set(key, value)
     element.tag = tag

@@ -1,6 +1,6 @@
 """Reads HTML pages and web archives (MHTML): hand-written, saved by a browser, malformed.
 
-Fetches nothing.
+Nothing is fetched from the network.
 """
 
 import email
@@ -8,7 +8,7 @@ import email.policy
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from email.message import Message
 from itertools import islice
 
@@ -47,12 +47,14 @@ from gistread.book.normalise import language_tag, one_line, word_set
 from gistread.errors import BookError
 from gistread.words import count_words
 
+# '<?xml', '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML', '<html xmlns='
 _IS_XHTML = re.compile(
     r"(?:\s|<!--.*?-->)*(?:<\?xml\b|<!doctype[^>]*xhtml|<html\b[^>]*xmlns\s*=)",
     re.I | re.S,
 )
-EMBEDDED = "embedded:"  # Begins the sources of pictures that the page itself holds
-_TITLES = ("dc.title", "dcterms.title", "citation_title", "og:title", "title")
+EMBEDDED = "embedded:"  # Prefix of the sources of pictures inside the page itself
+_CATALOGUE_TITLES = ("dc.title", "dcterms.title", "citation_title")
+_OTHER_TITLES = ("og:title", "title")
 _AUTHORS = (
     "dc.creator",
     "dcterms.creator",
@@ -69,12 +71,14 @@ _LANGUAGES = (
 )
 _COVER_RELATIONS = frozenset(("coverpage", "cover"))
 _LONGEST_NAMES = 120
-_LEAST_PLAIN_TEXT = 2_000  # Characters of a page that is plain text
+# A <pre> with this many characters, and with this share of the page, is a plain text.
+_LEAST_PLAIN_TEXT = 2_000
 _LEAST_PLAIN_SHARE = 0.8
 _SPACES = re.compile(r"\s+")
 _MENU_WORDS = "word(s) of menus and the like"
 # "Chapter 1 - A Site": the site's name usually follows the separator.
 _SITE = re.compile(r"\s+[|\-–—·:»]\s+")
+# ", 1828-1910", " (1828-)"
 _AUTHOR_DATES = re.compile(r",?\s*\(?\b\d{3,4}\??\s*[-–]\s*(?:\d{3,4}\??)?\)?\s*$")
 
 
@@ -89,7 +93,7 @@ def read_html(data: bytes, name: str) -> Book:
 def _read_page(
     decoded: Decoded, name: str, others: Mapping[str, int] | None = None
 ) -> Book:
-    """`others`: what is left out beside the page."""
+    """Raises BookError. `others`: counts of what was left out outside the page."""
     root = _tree(decoded.text.lstrip("\ufeff"))
     if root is None:
         raise BookError(f"{name} cannot be read: it contains no HTML, or too much.")
@@ -115,18 +119,21 @@ def _read_page(
 def _metadata(root: etree._Element) -> Metadata:
     meta = _meta(root)
     header = _gutenberg_header(root)
-    body = islice(elements_named(root, "body"), 1)
-    languages = (
-        *map(language_of, (root, *body)),
-        *map(language_tag, _first_present(meta, _LANGUAGES)),
-        header.language,
-    )
     return Metadata(
         title=header.title or _title(root, meta),
         authors=header.authors or _authors(meta),
-        language=next(filter(None, languages), ""),
+        language=_language(root, meta) or header.language,
         cover=_cover(root),
     )
+
+
+def _language(root: etree._Element, meta: dict[str, list[str]]) -> str:
+    """The language that the page or its first <body> declares, else that of its metadata."""
+    body = next(elements_named(root, "body"), None)
+    elements = [root] if body is None else [root, body]
+    in_elements = map(language_of, elements)
+    in_meta = map(language_tag, _first_present(meta, _LANGUAGES))
+    return next(filter(None, (*in_elements, *in_meta)), "")
 
 
 def _authors(meta: dict[str, list[str]]) -> tuple[str, ...]:
@@ -142,20 +149,20 @@ def _authors(meta: dict[str, list[str]]) -> tuple[str, ...]:
 def _is_plain_text(root: etree._Element) -> bool:
     """Whether a page is mostly one <pre>: plain text with a few tags around it."""
     lengths = [
-        len("".join(map(str, each.itertext()))) for each in elements_named(root, "pre")
+        sum(map(len, element.itertext())) for element in elements_named(root, "pre")
     ]
     longest = max(lengths, default=0)
-    return (
-        longest >= _LEAST_PLAIN_TEXT
-        and longest >= len(plain_text(root)) * _LEAST_PLAIN_SHARE
-    )
+    if longest < _LEAST_PLAIN_TEXT:
+        return False
+    return longest >= len(plain_text(root)) * _LEAST_PLAIN_SHARE
 
 
 def _read_plain_text(root: etree._Element, name: str) -> Book:
     removed = remove_boilerplate(root)
-    scripts = [each for each in root.iter() if local_name(each) in SCRIPTS]
+    scripts = [element for element in root.iter() if local_name(element) in SCRIPTS]
     left_out = {SCRIPT_WORDS: sum(map(words_in, scripts)), _MENU_WORDS: removed}
-    book = read_text(_plain_text(root).encode("utf-8", errors="replace"), name)
+    text = _plain_text(root)
+    book = read_text(text.encode("utf-8", errors="replace"), name)
     notices = (*book.notices, *left_out_notices(left_out))
     return replace(book, source_format="html", notices=notices)
 
@@ -163,9 +170,10 @@ def _read_plain_text(root: etree._Element, name: str) -> Book:
 def _plain_text(root: etree._Element) -> str:
     """The words of a page in order, with the lines of each <pre> as they are."""
     parts: list[str] = []
-    for body in (child for child in root if local_name(child) != "head"):
-        _add_plain_text(body, parts)
-        parts.append("\n\n")
+    for child in root:
+        if local_name(child) != "head":
+            _add_plain_text(child, parts)
+            parts.append("\n\n")
     return "".join(parts)
 
 
@@ -185,6 +193,7 @@ def _add_plain_text(element: etree._Element, parts: list[str]) -> None:
 
 
 def _tree(text: str) -> etree._Element | None:
+    """The tree of a page; None if it contains no HTML, or too much."""
     if _IS_XHTML.match(text):
         tree = parse_xhtml(text)
         if tree is None:
@@ -205,16 +214,18 @@ def embedded_picture(data: bytes, source: str) -> str:
     if root is None:
         return ""
     pictures = _embedded(root)
-    if 0 < int(number) <= len(pictures):
-        return (pictures[int(number) - 1].get("src") or "").strip()
-    return ""
+    index = int(number) - 1
+    if not 0 <= index < len(pictures):
+        return ""
+    return (pictures[index].get("src") or "").strip()
 
 
 def _embedded(root: etree._Element) -> list[etree._Element]:
+    """The pictures whose bytes are in the page."""
     return [
-        each
-        for each in elements_named(root, "img")
-        if (each.get("src") or "").lstrip()[:5].lower() == "data:"
+        image
+        for image in elements_named(root, "img")
+        if (image.get("src") or "").lstrip()[:5].lower() == "data:"
     ]
 
 
@@ -234,11 +245,12 @@ def read_mhtml(data: bytes, name: str) -> Book:
             f"{name} is a saved page (MHTML) with no page of HTML in it.",
             "Save the page again, as HTML.",
         )
-    frames = {"word(s) of embedded pages": sum(map(_words_of_page, pages[1:]))}
-    return _read_page(decoded, name, frames)
+    words_of_frames = sum(map(_words_of_page, pages[1:]))
+    return _read_page(decoded, name, {"word(s) of embedded pages": words_of_frames})
 
 
 def _words_of_page(page: Message) -> int:
+    """The number of words in a part of a web archive; 0 if it cannot be read."""
     decoded = _decoded(page)
     if decoded is None:
         return 0
@@ -260,23 +272,21 @@ def _decoded(page: Message) -> Decoded | None:
 
 
 def _gutenberg_header(root: etree._Element) -> Metadata:
+    """The metadata in the header of a page of Project Gutenberg."""
     header = next(root.iterfind(".//*[@id='pg-header']"), None)
     if header is None:
         return Metadata()
-    parts = (each for each in header.iter() if local_name(each) in ("p", "div"))
-    return strip_gutenberg("\n".join(map(plain_text, parts))).header
+    blocks = [block for block in header.iter() if local_name(block) in ("p", "div")]
+    text = "\n".join(map(plain_text, blocks))
+    return strip_gutenberg(text).header
 
 
 def _meta(root: etree._Element) -> dict[str, list[str]]:
     """The contents of <meta> elements by name in lower case."""
     values: dict[str, list[str]] = {}
     for element in elements_named(root, "meta"):
-        key = (
-            element.get("name")
-            or element.get("property")
-            or element.get("http-equiv")
-            or ""
-        )
+        keys = map(element.get, ("name", "property", "http-equiv"))
+        key = next(filter(None, keys), "")
         value = one_line(element.get("content") or "")
         if key and value:
             values.setdefault(key.lower(), []).append(value)
@@ -284,56 +294,71 @@ def _meta(root: etree._Element) -> dict[str, list[str]]:
 
 
 def _first_present(meta: dict[str, list[str]], keys: Iterable[str]) -> list[str]:
-    return next((meta[key] for key in keys if key in meta), [])
+    """The values of the first key that the page has; empty if it has none."""
+    for key in keys:
+        if key in meta:
+            return meta[key]
+    return []
 
 
 def _title(root: etree._Element, meta: dict[str, list[str]]) -> str:
-    named = _first_present(meta, _TITLES[:3])
-    if named:
-        return named[0]
-    titles = (
-        each
-        for each in elements_named(root, "title")
-        if "svg" not in map(local_name, each.iterancestors())
-    )
-    title = next(map(plain_text, titles), "") or next(
-        iter(_first_present(meta, _TITLES)), ""
-    )
-    headings = [plain_text(each) for each in elements_named(root, "h1")]
+    """The title by a catalogue's <meta>, by <title> without the site's name, or another <meta>."""
+    catalogue_titles = _first_present(meta, _CATALOGUE_TITLES)
+    if catalogue_titles:
+        return catalogue_titles[0]
+    title = _title_element(root)
+    if not title:
+        other_titles = _first_present(meta, _OTHER_TITLES)
+        title = other_titles[0] if other_titles else ""
+    headings = [plain_text(heading) for heading in elements_named(root, "h1")]
     parts = _SITE.split(title)
-    if len(headings) == 1 and len(parts) > 1 and headings[0] in (parts[0], parts[-1]):
-        return headings[0]
-    return title
+    if len(headings) != 1 or len(parts) == 1:
+        return title
+    heading = headings[0]
+    return heading if heading in (parts[0], parts[-1]) else title
+
+
+def _title_element(root: etree._Element) -> str:
+    """The words of the first <title> that is not of a drawing."""
+    for title in elements_named(root, "title"):
+        outer_names = map(local_name, title.iterancestors())
+        if "svg" not in outer_names:
+            return plain_text(title)
+    return ""
 
 
 def _names(value: str) -> list[str]:
-    """Names in reading order: catalogues write "Tolstoy, Leo, graf, 1828-1910"."""
+    """Names in reading order.
+
+    >>> _names("Tolstoy, Leo, graf, 1828-1910"), _names("Ann Lee, Bob Roe")
+    (['Leo Tolstoy'], ['Ann Lee', 'Bob Roe'])
+    """
     if ";" in value:
-        return [name for part in value.split(";") for name in _names(part.strip())]
-    parts = [
-        part.strip() for part in _AUTHOR_DATES.sub("", value).split(",") if part.strip()
-    ]
+        names: list[str] = []
+        for part in value.split(";"):
+            names += _names(part.strip())
+        return names
+    without_dates = _AUTHOR_DATES.sub("", value)
+    parts = [part.strip() for part in without_dates.split(",") if part.strip()]
     if len(parts) > 1 and all(" " in part for part in parts):
         return parts
     if len(parts) in (2, 3):
-        return [f"{parts[1]} {parts[0]}"]
+        last_name, first_name, *_ = parts
+        return [f"{first_name} {last_name}"]
     if parts:
         return [", ".join(parts)]
     return []
 
 
 def _cover(root: etree._Element) -> str:
+    """The address of the cover's picture; empty if the page has none."""
     for element in root.iter():
         name = local_name(element)
-        if (
-            name == "link"
-            and set((element.get("rel") or "").lower().split()) & _COVER_RELATIONS
-        ):
-            return element.get("href") or ""
-        if name == "img" and (element.get("id") or "").lower() in (
-            "coverpage",
-            "cover",
-        ):
+        if name == "link":
+            relations = (element.get("rel") or "").lower().split()
+            if not _COVER_RELATIONS.isdisjoint(relations):
+                return element.get("href") or ""
+        elif name == "img" and (element.get("id") or "").lower() in _COVER_RELATIONS:
             return element.get("src") or ""
     return ""
 
@@ -341,6 +366,7 @@ def _cover(root: etree._Element) -> str:
 _ROLES = frozenset(
     ("navigation", "search", "dialog", "alertdialog", "menu", "menubar", "toolbar")
 )
+# Class or id of a cookie notice: "cookie-banner", "onetrust"
 _CONSENT = re.compile(
     r"(?:^|[-_ ])(?:cookies?|gdpr|ccpa|onetrust|didomi|cookiebot|usercentrics|truste|qc-cmp2?"
     r"|cmp(?=[-_ ]|$))"
@@ -372,70 +398,96 @@ _NEVER = frozenset(
     ("html", "body", "main", "article", "img", "br", "hr", "td", "th", "tr")
 )
 
-_PROSE_WORDS = 40  # A paragraph with this many words outside links is prose
-_LARGE_SHARE = 0.3  # Of the words of the page: such an element holds the text
+_PROSE_WORDS = 40  # A paragraph with more words outside links is prose
+# Share of the words of the page: a larger element contains the text.
+_LARGE_SHARE = 0.3
 _MOST_HIDDEN_WORDS = 30  # In an aria-hidden element that is removed
 _MOST_CONSENT_WORDS = 600
 _WORDS_FOR_ONE_LINKED = 3  # In a bar of links, a larger share of the words is linked
 
-# Contents of an element: "words", "linked" words, "headings", "main headings", and paragraphs
-# of "prose".
-_Measure = Counter[str]
+
+@dataclass(slots=True)
+class _Contents:
+    """How much an element contains, with everything inside it."""
+
+    words: int = 0
+    linked_words: int = 0
+    headings: int = 0
+    main_headings: int = 0
+    prose_paragraphs: int = 0
+
+    def add(self, inner: "_Contents") -> None:
+        self.words += inner.words
+        self.linked_words += inner.linked_words
+        self.headings += inner.headings
+        self.main_headings += inner.main_headings
+        self.prose_paragraphs += inner.prose_paragraphs
+
+    def count_element(self, name: str) -> None:
+        """Count the element itself, when all inside it is counted."""
+        if name == "a":
+            self.linked_words = self.words
+        elif name == "p":
+            if self.words - self.linked_words > _PROSE_WORDS:
+                self.prose_paragraphs += 1
+        elif name in HEADINGS:
+            self.headings += 1
+            if name == "h1":
+                self.main_headings += 1
 
 
 def remove_boilerplate(root: etree._Element) -> int:
     """Remove menus, cookie notices and the like. Returns the number of words removed."""
-    measured = list(_measured(root))
-    page_words = measured[-1][1]["words"] if measured else 0
-    for element, measure in measured[:-1]:
-        if _is_boilerplate(element, measure, page_words):
+    *candidates, (_, page) = _with_contents(root)
+    for element, contents in candidates:
+        if _is_boilerplate(element, contents, page.words):
             _remove(element)
         elif local_name(element) in ("nav", "noscript", "canvas"):
             # It contains the text, so it is read as a block.
             element.tag = "div"
-    return page_words - sum(count_words(str(text)) for text in root.itertext())
+    words_left = sum(count_words(str(text)) for text in root.itertext())
+    return page.words - words_left
 
 
-def _measured(root: etree._Element) -> Iterator[tuple[etree._Element, _Measure]]:
-    open_ones: list[_Measure] = [Counter()]
+def _with_contents(
+    root: etree._Element,
+) -> Iterator[tuple[etree._Element, _Contents]]:
+    """The elements that may be boilerplate, inner before outer, and last the root."""
+    open_contents = [_Contents()]
     for event, element in etree.iterwalk(root, events=("start", "end")):
         if event == "start":
-            open_ones.append(Counter(words=count_words(element.text or "")))
+            open_contents.append(_Contents(words=count_words(element.text or "")))
             continue
-        measure = open_ones.pop()
+        contents = open_contents.pop()
         name = local_name(element)
-        if name == "a":
-            measure["linked"] = measure["words"]
-        elif name == "p":
-            measure["prose"] += measure["words"] - measure["linked"] > _PROSE_WORDS
-        elif name in HEADINGS:
-            measure["headings"] += 1
-            measure["main headings"] += name == "h1"
-        if element is root or (
-            name not in _NEVER and (name in _CANDIDATES or element.attrib)
-        ):
-            yield element, measure
-        open_ones[-1].update(measure)
-        open_ones[-1]["words"] += count_words(element.tail or "")
+        contents.count_element(name)
+        may_be_boilerplate = name not in _NEVER and (
+            name in _CANDIDATES or element.attrib
+        )
+        if may_be_boilerplate or element is root:
+            yield element, contents
+        outer = open_contents[-1]
+        outer.add(contents)
+        outer.words += count_words(element.tail or "")
 
 
 def _is_boilerplate(
-    element: etree._Element, measure: _Measure, words_of_page: int
+    element: etree._Element, contents: _Contents, page_words: int
 ) -> bool:
     name = local_name(element)
     classes = classes_of(element)
-    is_large = measure["words"] > words_of_page * _LARGE_SHARE
+    is_large = contents.words > page_words * _LARGE_SHARE
     if _is_permalink(element, name, classes):
         return True
     if name == "noscript" or _is_closed_dialog(element, name):
         return not is_large
     if _is_hidden_from_readers(element, name):
-        return measure["words"] <= _MOST_HIDDEN_WORDS and not measure["headings"]
+        return contents.words <= _MOST_HIDDEN_WORDS and not contents.headings
     if name == "nav" or _is_for_screen(element, classes):
-        return not is_large and not measure["prose"]
+        return not is_large and not contents.prose_paragraphs
     if _is_about_consent(element, classes):
-        return not is_large and _is_notice(measure)
-    return name in _BARS and _is_of_links(measure)
+        return not is_large and _is_notice(contents)
+    return name in _BARS and _is_of_links(contents)
 
 
 def _is_closed_dialog(element: etree._Element, name: str) -> bool:
@@ -443,30 +495,31 @@ def _is_closed_dialog(element: etree._Element, name: str) -> bool:
 
 
 def _is_hidden_from_readers(element: etree._Element, name: str) -> bool:
-    """Whether screen readers leave it out, and not only because it is a picture."""
+    """Whether screen readers skip it, and not only because it is a picture."""
     return element.get("aria-hidden") == "true" and name not in ("img", "svg")
 
 
 def _is_about_consent(element: etree._Element, classes: frozenset[str]) -> bool:
-    """Whether an element's names are those of a cookie notice."""
-    identifier = element.get("id") or ""
-    return _CONSENT.search(f"{identifier} {' '.join(classes)}") is not None
+    """Whether an element has the id or a class of a cookie notice."""
+    element_id = element.get("id") or ""
+    names = " ".join((element_id, *classes))
+    return bool(_CONSENT.search(names))
 
 
-def _is_notice(measure: _Measure) -> bool:
-    return measure["words"] <= _MOST_CONSENT_WORDS and not measure["main headings"]
+def _is_notice(contents: _Contents) -> bool:
+    return contents.words <= _MOST_CONSENT_WORDS and not contents.main_headings
 
 
-def _is_of_links(measure: _Measure) -> bool:
+def _is_of_links(contents: _Contents) -> bool:
     """Whether it has hardly more than links."""
-    if measure["headings"] or measure["prose"]:
+    if contents.headings or contents.prose_paragraphs:
         return False
-    return measure["linked"] * _WORDS_FOR_ONE_LINKED > measure["words"]
+    return contents.linked_words * _WORDS_FOR_ONE_LINKED > contents.words
 
 
 def _is_for_screen(element: etree._Element, classes: frozenset[str]) -> bool:
-    """Whether an element is said not to be printed, or to be a menu, a dialogue or the like."""
-    return not classes.isdisjoint(_NOT_PRINTED) or (element.get("role") or "") in _ROLES
+    """Whether an element has the class "noprint" or the like, or the role of a menu or dialogue."""
+    return bool(classes & _NOT_PRINTED) or element.get("role") in _ROLES
 
 
 def _is_permalink(link: etree._Element, name: str, classes: frozenset[str]) -> bool:
@@ -474,23 +527,26 @@ def _is_permalink(link: etree._Element, name: str, classes: frozenset[str]) -> b
     if name != "a" or not (link.get("href") or "").startswith("#"):
         return False
     text = plain_text(link)
-    return text in _PERMALINKS or (
-        not text and not classes.isdisjoint(_PERMALINK_CLASSES)
-    )
+    if not text:
+        return bool(classes & _PERMALINK_CLASSES)
+    return text in _PERMALINKS
 
 
 def _remove(element: etree._Element) -> None:
+    """Remove an element, but leave the ids inside it, to which links may lead."""
     parent = element.getparent()
     if parent is None:
         return
-    left = etree.Element("span")
+    anchors = etree.Element("span")
     for inner in element.iter():
         for key in ("id", "name"):
-            if inner.get(key):
-                etree.SubElement(left, "span").set("id", inner.get(key) or "")
-    tail, element.tail = element.tail, None
-    parent.replace(element, left)
-    left.tail = tail
+            value = inner.get(key)
+            if value:
+                etree.SubElement(anchors, "span").set("id", value)
+    tail = element.tail
+    element.tail = None
+    parent.replace(element, anchors)
+    anchors.tail = tail
 
 
 _BACK_CLASSES = frozenset(
@@ -503,17 +559,18 @@ _BACK_CLASSES = frozenset(
     )
 )
 _NOTES_CLASSES = frozenset(("footnotes", "endnotes", "footnotes-sep"))
+# The words of a back reference: "↩", "↑2", "[back]"
 _ARROWS = re.compile(
     r"\(?[↩↑⤴⏎↵^←▲\ufe0e\ufe0f]+(?:\d+|[a-z])?\)?|\[?(?:back|return|zurück|retour)\]?",
     re.IGNORECASE,
 )
-_AROUND = frozenset(("sup", "span", "small", "b", "i", "em", "strong"))
+_PHRASES = frozenset(("sup", "span", "small", "b", "i", "em", "strong"))
 
 
 def mark_backlinks(root: etree._Element) -> None:
     """Mark back references as `backlink` and Markdown's references as `noteref`.
 
-    Remove rules above notes.
+    Rules above notes are removed.
     """
     for element in list(root.iter()):
         name = local_name(element)
@@ -523,7 +580,7 @@ def mark_backlinks(root: etree._Element) -> None:
         elif name == "hr" and parent is not None and _is_above_notes(element, parent):
             append_text_before(element, element.tail)
             parent.remove(element)
-        elif name in _AROUND and "mw-cite-backlink" in classes_of(element):
+        elif name in _PHRASES and "mw-cite-backlink" in classes_of(element):
             element.set(EPUB_TYPE, "backlink")
             if parent is not None and local_name(parent) == "li":
                 # The reference may be a letter although the list counts in digits.
@@ -531,16 +588,19 @@ def mark_backlinks(root: etree._Element) -> None:
 
 
 def _mark_link(link: etree._Element) -> None:
-    outer = link.getparent()
+    """Mark a link if it is a back reference or a reference of Markdown."""
+    parent = link.getparent()
     if classes_of(link) & _BACK_CLASSES or _ARROWS.fullmatch(plain_text(link)):
         link.set(EPUB_TYPE, "backlink")
-    elif outer is not None and "footnote-ref" in classes_of(outer):
+    elif parent is not None and "footnote-ref" in classes_of(parent):
         # Its words may be `1:1`: the second reference to note 1.
         link.set(EPUB_TYPE, "noteref")
 
 
 def _is_above_notes(rule: etree._Element, parent: etree._Element) -> bool:
-    around = (rule, parent, rule.getnext())
-    return any(
-        each is not None and classes_of(each) & _NOTES_CLASSES for each in around
-    )
+    """Whether the <hr>, the element around it or the next one has the class of notes."""
+    classes = classes_of(rule) | classes_of(parent)
+    following = rule.getnext()
+    if following is not None:
+        classes |= classes_of(following)
+    return bool(classes & _NOTES_CLASSES)
