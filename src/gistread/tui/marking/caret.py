@@ -1,6 +1,6 @@
-"""Text selection by keyboard.
+"""Selects text by keyboard.
 
-A caret moves by words, lines, sentences and paragraphs, then extends the selection.
+A caret moves by words, lines, sentences and paragraphs, and then extends the selection.
 """
 
 import re
@@ -22,85 +22,93 @@ from gistread.tui.marking.caret_commands import (
     Unit,
 )
 from gistread.tui.text import LongText, selecting
+from gistread.units import stripped_range
 from gistread.word_patterns import HYPHENATED
 
 Range = tuple[int, int]  # `[start, end)` of the book's text
 
-_LOOK_BACK = 200
+_LOOK_BACK = 200  # Characters before an offset in which the word around it begins
 
 
 def word_at(book: Book, offset: int) -> Range:
-    spans = (
-        match.span()
-        for match in HYPHENATED.finditer(book.text, max(0, offset - _LOOK_BACK))
-    )
-    return next((span for span in spans if span[1] > offset), None) or previous_word(
-        book, len(book.text)
-    )
+    """The word at an offset, or the next one; behind the last word, that one."""
+    from_offset = max(0, offset - _LOOK_BACK)
+    for match in HYPHENATED.finditer(book.text, from_offset):
+        if match.end() > offset:
+            return match.span()
+    return previous_word(book, len(book.text))
 
 
 def whole_words(book: Book, chosen: Range) -> Range:
     """Extend a selection to whole words, without white space at its ends."""
-    start, end = chosen
-    words = book.text[start:end]
-    if not words.strip():
+    if not book.text[slice(*chosen)].strip():
         return chosen
-    start, end = end - len(words.lstrip()), start + len(words.rstrip())
-    first = word_at(book, start)
-    last = word_at(book, end - 1)
-    if last[0] < end:
-        end = max(end, last[1])
-    return min(start, first[0]), end
+    start, end = stripped_range(book.text, *chosen)
+    first_start, _ = word_at(book, start)
+    last_start, last_end = word_at(book, end - 1)
+    if last_start < end:
+        end = max(end, last_end)
+    return min(start, first_start), end
 
 
 def previous_word(book: Book, offset: int) -> Range:
     """The last word that ends at or before an offset, or the first of the book."""
-    low = offset
-    while low > 0:
-        low = max(0, low - _LOOK_BACK)
-        words = [match.span() for match in HYPHENATED.finditer(book.text, low, offset)]
-        if words and (low == 0 or len(words) > 1):
+    start = offset
+    while start > 0:
+        start = max(0, start - _LOOK_BACK)
+        words = [
+            match.span() for match in HYPHENATED.finditer(book.text, start, offset)
+        ]
+        # The first one may have been cut at `start`.
+        is_whole = start == 0 or len(words) > 1
+        if words and is_whole:
             return words[-1]
-    match = HYPHENATED.search(book.text)
-    if match is None:
+    first_word = HYPHENATED.search(book.text)
+    if first_word is None:
         return 0, len(book.text)
-    return match.span()
+    return first_word.span()
 
 
 def paragraph_at(book: Book, offset: int) -> Range:
+    """The paragraph that contains an offset."""
     if not book.paragraphs:
         return 0, len(book.text)
     paragraph = book.paragraphs[book.paragraph_index(offset)]
     return paragraph.start, paragraph.end
 
 
-_AT: dict[Unit, Callable[[Book, int], Range]] = {
+_UNIT_AT: dict[Unit, Callable[[Book, int], Range]] = {
     Unit.WORD: word_at,
     Unit.SENTENCE: sentence_at,
     Unit.PARAGRAPH: paragraph_at,
 }
-_INK = re.compile(r"\S")
+_INK = re.compile(r"\S")  # A character other than white space
 
 
 def next_unit(unit: Unit, book: Book, here: Range) -> Range:
     """The word, sentence or paragraph after a range, or the last of the book."""
+    unit_at = _UNIT_AT[unit]
     _, end = here
     if unit is not Unit.WORD:
-        _, end = _AT[unit](book, end - 1)
+        _, end = unit_at(book, end - 1)
     ink = _INK.search(book.text, end)
     offset = ink.start() if ink else len(book.text) - 1
-    return _AT[unit](book, offset)
+    return unit_at(book, offset)
 
 
 def previous_unit(unit: Unit, book: Book, here: Range) -> Range:
     """The word, sentence or paragraph before a range, or the first of the book."""
+    offset, _ = here
     if unit is Unit.WORD:
-        return previous_word(book, here[0])
-    before = book.text[: _AT[unit](book, here[0])[0]].rstrip()
-    return _AT[unit](book, max(0, len(before) - 1))
+        return previous_word(book, offset)
+    unit_at = _UNIT_AT[unit]
+    start, _ = unit_at(book, offset)
+    text_before = book.text[:start].rstrip()
+    return unit_at(book, max(0, len(text_before) - 1))
 
 
 def _neighbour(unit: Unit, book: Book, here: Range, *, forward: bool) -> Range:
+    """The next word, sentence or paragraph, or the one before."""
     if forward:
         return next_unit(unit, book, here)
     return previous_unit(unit, book, here)
@@ -116,15 +124,37 @@ class Caret:
 
     @property
     def range(self) -> Range:
-        return min(self.anchor[0], self.head[0]), max(self.anchor[1], self.head[1])
+        """The selected range of the book."""
+        anchor_start, anchor_end = self.anchor
+        head_start, head_end = self.head
+        return min(anchor_start, head_start), max(anchor_end, head_end)
 
 
 def _is_whole(unit: Unit, book: Book, caret: Caret) -> bool:
     """Whether the caret is on a word, or on a whole sentence or paragraph."""
-    return unit is Unit.WORD or caret.range == _AT[unit](book, caret.head[0])
+    start, _ = caret.head
+    return unit is Unit.WORD or caret.range == _UNIT_AT[unit](book, start)
 
 
 _NO_PROSE = (ParagraphKind.HEADING, ParagraphKind.BREAK, ParagraphKind.IMAGE)
+
+
+def _first_in_view(unit: Unit, book: Book, view: Range) -> Range:
+    """The first word, sentence or paragraph of prose that begins in view.
+
+    If there is none, the last one before the end of the view.
+    """
+    top, bottom = view
+    here = _UNIT_AT[unit](book, top)
+    while True:
+        start, _ = here
+        paragraph = book.paragraphs[book.paragraph_index(start)]
+        if start >= top and paragraph.kind not in _NO_PROSE:
+            return here
+        following = next_unit(unit, book, here)
+        if following == here or following[0] >= bottom:
+            return here
+        here = following
 
 
 class SelectableText(CommandTarget, LongText):
@@ -145,12 +175,14 @@ class SelectableText(CommandTarget, LongText):
 
     @property
     def selecting(self) -> bool:
+        """Whether the user is selecting by keyboard."""
         return self.caret is not None and self.selected_range is not None
 
     def selection_updated(self, selection: Selection | None) -> None:
         super().selection_updated(selection)
-        if (selection is None) is self._something_selected:
-            self._something_selected = not self._something_selected
+        is_something_selected = selection is not None
+        if is_something_selected is not self._something_selected:
+            self._something_selected = is_something_selected
             self.post_message(self.CaretMoved())
 
     def begin_selecting(self, unit: Unit = Unit.WORD) -> None:
@@ -167,26 +199,18 @@ class SelectableText(CommandTarget, LongText):
             self.caret = Caret((start, start), previous_word(book, end), True)
             self._show_caret(selected)
             return
-        if self.pointed_at is not None and view[0] <= self.pointed_at < view[1]:
-            head = _AT[unit](book, self.pointed_at)
+        top, bottom = view
+        if self.pointed_at is not None and top <= self.pointed_at < bottom:
+            head = _UNIT_AT[unit](book, self.pointed_at)
         else:
-            head = _AT[unit](book, view[0])
-            # Begun above the view, or a heading.
-            while (
-                head[0] < view[0]
-                or book.paragraphs[book.paragraph_index(head[0])].kind in _NO_PROSE
-            ):
-                following = next_unit(unit, book, head)
-                if following == head or following[0] >= view[1]:
-                    break
-                head = following
+            head = _first_in_view(unit, book, view)
         self.caret = Caret(head, head)
         self._show_caret()
 
     def drop_selection(self) -> None:
         """Clear the selection. The next caret starts where this one was."""
         if self.caret is not None:
-            self.pointed_at = self.caret.head[0]
+            self.pointed_at, _ = self.caret.head
         self.caret = None
         selecting.drop(self)
         self.post_message(self.CaretMoved())
@@ -197,7 +221,7 @@ class SelectableText(CommandTarget, LongText):
             self.post_message(self.CaretMoved())
 
     async def on_key(self, event: events.Key) -> None:
-        """Keys for selecting take precedence over all others."""
+        """Run the command for selecting that has this key, before any other with the key."""
         command = self._command_of(event.key)
         if command is not None:
             event.stop()
@@ -214,19 +238,21 @@ class SelectableText(CommandTarget, LongText):
         return None
 
     def _can_run(self, command: Command[CaretText]) -> bool:
+        """Whether the command works now: most do only while the user is selecting."""
         if command is DROP_SELECTION:
             return self.selected_range is not None
         return self.selecting or command in EXTENDING
 
     def toggle_anchor(self) -> None:
-        """Begin the selection at the caret; again: cancel it."""
+        """Begin the selection at the caret; if it has begun, cancel it."""
         caret = self.caret
-        if caret is not None:
-            if caret.extending:
-                self.caret = Caret(caret.head, caret.head)
-            else:
-                self.caret = replace(caret, extending=True)
-            self._show_caret()
+        if caret is None:
+            return
+        if caret.extending:
+            self.caret = Caret(caret.head, caret.head)
+        else:
+            self.caret = replace(caret, extending=True)
+        self._show_caret()
 
     def move_caret(self, unit: Unit, *, forward: bool) -> None:
         self._step(unit, forward=forward, extend=False)
@@ -235,6 +261,7 @@ class SelectableText(CommandTarget, LongText):
         self._step(unit, forward=forward, extend=True)
 
     def _step(self, unit: Unit, *, forward: bool, extend: bool) -> None:
+        """Move the caret, or extend the selection. Without a selection, begin one."""
         if not self.selecting:
             self.begin_selecting()
             if self.caret is not None and not self.caret.extending:
@@ -250,23 +277,32 @@ class SelectableText(CommandTarget, LongText):
         elif extend or _is_whole(unit, book, caret):
             head = _neighbour(unit, book, caret.head, forward=forward)
         else:
-            head = _AT[unit](book, caret.head[0])  # before any other
+            # First the whole sentence or paragraph around the caret
+            start, _ = caret.head
+            head = _UNIT_AT[unit](book, start)
         self.caret = Caret(head, head)
         if extend:
             self.caret = Caret(caret.anchor, head, True)
         self._show_caret()
 
     def _word_in_next_row(self, book: Book, word: Range, rows: int) -> Range:
-        """The word below (above, if `rows` is negative) a word; at the end of the book the same."""
-        offset = self.offset_below(word[0], rows)
+        """The word so many rows below a word; the same if there is none.
+
+        `rows` is negative for a word above.
+        """
+        start, _ = word
+        offset = self.offset_below(start, rows)
         if offset is None:
             return word
         return word_at(book, offset)
 
     def _show_caret(self, selected: Range | None = None) -> None:
+        """Select this range, or that of the caret, and bring the caret into view."""
         if self.caret is None:
             return
-        self.select_range(*(selected or self.caret.range))
-        self.bring_into_view(self.caret.head[0])
-        self.bring_into_view(max(self.caret.head[0], self.caret.head[1] - 1))
+        start, end = selected or self.caret.range
+        self.select_range(start, end)
+        head_start, head_end = self.caret.head
+        self.bring_into_view(head_start)
+        self.bring_into_view(max(head_start, head_end - 1))
         self.post_message(self.CaretMoved())

@@ -1,6 +1,7 @@
 """Marks in the book: select, copy, highlight, note, bookmark, look up, list, export."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from textual.actions import SkipAction
@@ -30,10 +31,17 @@ from gistread.tui.text import Clicked, Span
 from gistread.units import counted, in_quotes, short
 from gistread.words import count_words
 
-# Characters above which a terminal may refuse to copy (OSC 52 has no limit of its own)
+# Above so many characters, a terminal may refuse to copy (OSC 52 has no limit of its own).
 _MUCH = 70_000
-_NOTED_CHARACTERS = 140  # Of the words shown above the editor of their note
-_PLACE_OF_PASSAGE = 0.2  # Of the view's height, to show the words before it too
+_NOTED_CHARACTERS = 140  # Of the words above the editor of their note
+_QUOTED_CHARACTERS = 48  # Of the words in a notice
+_RESTORED_CHARACTERS = 60  # Of the words in a notice that a mark is restored
+# Where marked words are shown, from 0 (top) to 1: below some words before them
+_PLACE_OF_PASSAGE = 0.2
+_NO_MARKS = (
+    "No marks yet. {select} selects, {highlight} highlights, {note} writes a note, "
+    "{bookmark} sets a bookmark."
+)
 
 
 def _color_row(color: Color) -> Row[str]:
@@ -44,6 +52,8 @@ def _color_row(color: Color) -> Row[str]:
 
 
 class MarkController:
+    """Makes, changes and lists the marks of the open book."""
+
     def __init__(self, context: ReadingContext, define: Callable[[], None]) -> None:
         """Show the saved marks, and follow what other processes write.
 
@@ -55,7 +65,7 @@ class MarkController:
         self._context = context
         self._book = context.book
         self._pane = context.book_pane
-        self._notified: set[str] = set()
+        self._notified: set[str] = set()  # Notices that are shown only once
         self._sync = MarkSync(
             MarkStore(context.services.paths),
             context.book.sha256,
@@ -100,11 +110,11 @@ class MarkController:
             self._context.notify(text)
 
     def _notify_removed(self, what: str) -> None:
-        self._context.notify(
-            f"{what} {self._context.key_hint('undo-deletion')} restores it."
-        )
+        key = self._context.key_hint("undo-deletion")
+        self._context.notify(f"{what} {key} restores it.")
 
     def select(self) -> None:
+        """Begin selecting by keyboard."""
         self._pane.focus()
         self._pane.begin_selecting()
         key = self._context.key_hint("caret-anchor")
@@ -117,21 +127,18 @@ class MarkController:
     ) -> tuple[int, int] | None:
         """The selection; without one, start selecting by this unit and return None."""
         selected = self._pane.selected_range
-        if selected is None:
-            self._pane.focus()
-            self._pane.begin_selecting(unit)
-            key = self._context.key_hint
-            steps = [
-                key(f"caret-{direction}-{unit}") for direction in ("previous", "next")
-            ]
-            extend = " ".join(
-                key(f"extend-{direction}-word") for direction in ("previous", "next")
+        if selected is not None:
+            return selected
+        self._pane.focus()
+        self._pane.begin_selecting(unit)
+        self._notify_once(
+            self._context.services.with_keys(
+                f"{{caret-previous-{unit}}} {{caret-next-{unit}}} choose another {unit}, "
+                "{extend-previous-word} {extend-next-word} extend; "
+                f"the same key again {purpose}."
             )
-            self._notify_once(
-                f"{' '.join(steps)} choose another {unit}, {extend} extend; the same key again "
-                f"{purpose}."
-            )
-        return selected
+        )
+        return None
 
     def copy(self) -> None:
         """Copy the selection of any pane or open note; without one, start selecting."""
@@ -145,8 +152,10 @@ class MarkController:
 
         Without one, raises SkipAction, so that the key does something else.
         """
-        if (selected := self._pane.selected_range) is not None:
-            self._copy(self._book.text[slice(*selected)])
+        selected = self._pane.selected_range
+        if selected is not None:
+            start, end = selected
+            self._copy(self._book.text[start:end])
             self._pane.drop_selection()
         elif words := self._context.screen.get_selected_text():
             self._copy(words)
@@ -155,49 +164,48 @@ class MarkController:
 
     def _copy(self, words: str) -> None:
         self._context.screen.app.copy_to_clipboard(words)
-        limit = " Some terminals accept less at once." if len(words) > _MUCH else ""
-        self._context.notify(
-            f"Copied {counted(count_words(words), 'word')}: {short(words, 48)}{limit}"
-        )
+        count = counted(count_words(words), "word")
+        notice = f"Copied {count}: {short(words, _QUOTED_CHARACTERS)}"
+        if len(words) > _MUCH:
+            notice += " Some terminals accept less at once."
+        self._context.notify(notice)
 
     def highlight(self) -> None:
+        """Highlight the selection in the usual colour, or take its highlight away."""
         selected = self._selection("highlights it")
         if selected is not None:
             self._highlight(selected, Color(self._context.services.config.highlight))
 
     def _highlight(self, selected: tuple[int, int], color: Color) -> None:
-        selected = whole_words(self._book, selected)
-        same = next(
-            (
-                mark
-                for mark in self.marks
-                if is_passage(mark) and (mark.start, mark.end) == selected
-            ),
-            None,
-        )
+        """Highlight these words; a highlight of the same colour without a note is removed."""
+        start, end = whole_words(self._book, selected)
+        known = self._passage_at(start, end)
         self._pane.drop_selection()
-        self._pane.pointed_at = selected[0]  # A note that follows is on these words.
-        if same is not None and same.color is color and not same.note:
-            self._sync.remove(same)
+        self._pane.pointed_at = start  # A note that follows is on these words.
+        if known is None:
+            place = quote_at(self._book.text, start, end)
+            self._sync.put(new_mark(MarkKind.HIGHLIGHT, place, color=color))
+        elif known.color is color and not known.note:
+            self._sync.remove(known)
             self._notify_removed("Highlight removed.")
             return
-        if same is not None:
-            self._sync.put(
-                with_changes(same, kind=MarkKind.HIGHLIGHT, color=color), same
-            )
         else:
-            self._sync.put(
-                new_mark(
-                    MarkKind.HIGHLIGHT,
-                    quote_at(self._book.text, *selected),
-                    color=color,
-                )
-            )
+            changed = with_changes(known, kind=MarkKind.HIGHLIGHT, color=color)
+            self._sync.put(changed, known)
         self._notify_once(
             f"{COLOR_SIGNS[color]} {color} highlight. Click it to change or delete it."
         )
 
+    def _passage_at(self, start: int, end: int) -> Mark | None:
+        """The highlight or note on exactly these words."""
+        for mark in self.marks:
+            if is_passage(mark) and (mark.start, mark.end) == (start, end):
+                return mark
+        return None
+
     def choose_color(self) -> None:
+        """Choose the colour of highlights, and highlight the selection with it."""
+
         def use(chosen: str) -> None:
             self._context.services.settings.set("highlight", chosen)
             selected = self._pane.selected_range
@@ -210,9 +218,9 @@ class MarkController:
         self._context.push(ListScreen("Highlight colour", note, rows, current), use)
 
     def note(self) -> None:
-        """Edit the note on the selection, or on the mark last pointed at (click, hit, source).
+        """Edit the note on the selection, or on the mark that was pointed at last.
 
-        Without either, start selecting.
+        Clicks, hits and sources point at marks. Without any, start selecting.
         """
         selected = self._pane.selected_range
         if selected is None:
@@ -231,7 +239,10 @@ class MarkController:
         """The mark last pointed at, if it is in view."""
         place = self._pane.pointed_at
         view = self._pane.visible_range
-        if place is None or view is None or not view[0] <= place < view[1]:
+        if place is None or view is None:
+            return None
+        top, bottom = view
+        if not top <= place < bottom:
             return None
         return mark_around(self.marks, place, place + 1)
 
@@ -239,12 +250,13 @@ class MarkController:
         """Add a note on these words, below an existing one."""
         known = mark_around(self.marks, *place)
         mark = known or new_mark(MarkKind.NOTE, quote_at(self._book.text, *place))
-        self._sync.put(
-            with_changes(mark, note="\n\n".join(filter(None, (mark.note, note)))), known
-        )
-        self._context.notify(f"Note on {short(mark.place.exact, 48)}")
+        notes = "\n\n".join(filter(None, (mark.note, note)))
+        self._sync.put(with_changes(mark, note=notes), known)
+        words = short(mark.place.exact, _QUOTED_CHARACTERS)
+        self._context.notify(f"Note on {words}")
 
     def _edit_note(self, mark: Mark, *, is_new: bool) -> None:
+        """Show the editor of a note; an emptied note is deleted."""
         from gistread.tui.marking.screens import NoteScreen
 
         def keep(note: str) -> None:
@@ -264,20 +276,24 @@ class MarkController:
 
     def _side_beside(self, mark: Mark) -> AlignVertical:
         """Where on the screen a panel does not cover the words of a mark."""
-        view = self._pane.visible_range
-        if view is None or not view[0] <= mark.start < view[1]:
+        top, bottom = self._pane.visible_range or (0, 0)
+        if not top <= mark.start < bottom:
             return "middle"
         row = self._pane.row_in_view(mark.start)
-        return "bottom" if row < self._pane.size.height // 2 else "top"
+        is_in_upper_half = row < self._pane.size.height // 2
+        return "bottom" if is_in_upper_half else "top"
 
     def clicked(self, event: Clicked) -> bool:
-        """Show a clicked highlight with its note and actions. Returns False if none was clicked."""
-        self._pane.pointed_at = event.book_offset
-        at = event.book_offset
-        mark = None if at is None else mark_around(self.marks, at, at + 1)
-        if mark is not None:
-            self._open(mark)
-        return mark is not None
+        """Show a clicked mark with its note and actions. Returns False if none was clicked."""
+        offset = event.book_offset
+        self._pane.pointed_at = offset
+        if offset is None:
+            return False
+        mark = mark_around(self.marks, offset, offset + 1)
+        if mark is None:
+            return False
+        self._open(mark)
+        return True
 
     def open(self, identifier: str) -> None:
         """Show the mark with this id, if it is still there."""
@@ -288,12 +304,11 @@ class MarkController:
     def _open(self, mark: Mark) -> None:
         from gistread.tui.marking.screens import MarkScreen
 
-        self._context.push(
-            MarkScreen(mark, self._book), lambda done: self._do_with(mark, done)
-        )
+        screen = MarkScreen(mark, self._book)
+        self._context.push(screen, lambda verb: self._do_with(mark, verb))
 
     def _do_with(self, mark: Mark, verb: str) -> None:
-        """`verb`: of a `MarksScreen`, or what a `MarkScreen` is dismissed with."""
+        """Do what was chosen for a mark: a verb of `MarksScreen`, or a result of `MarkScreen`."""
         match verb:
             case "note":
                 self._edit_note(mark, is_new=False)
@@ -306,9 +321,8 @@ class MarkController:
                 self._sync.remove(mark)
                 self._notify_removed(f"Deleted: {name_of(mark)}.")
             case "go" if mark.lost:
-                self._context.warn(
-                    "These words are not in this version of the text. The mark is kept."
-                )
+                problem = "These words are not in this version of the text."
+                self._context.warn(f"{problem} The mark is kept.")
             case "go":
                 top = _PLACE_OF_PASSAGE if is_passage(mark) else 0.0
                 self._context.navigation.jump(mark.start, top=top)
@@ -316,54 +330,50 @@ class MarkController:
                 self.export()
 
     def undo(self) -> None:
+        """Restore the mark that was deleted last."""
         mark = self._sync.undo()
         if mark is None:
             self._context.warn("No mark has been deleted.")
-        else:
-            self._context.notify(
-                f"Restored: {name_of(mark)}, {short(mark.place.exact, 60)}"
-            )
+            return
+        words = short(mark.place.exact, _RESTORED_CHARACTERS)
+        self._context.notify(f"Restored: {name_of(mark)}, {words}")
 
     def bookmark(self) -> None:
         """Set a bookmark at the first character in view, or remove the one there."""
         place = quote_at(self._book.text, self._context.place)
-        for mark in self.marks:
-            if (
-                mark.kind is MarkKind.BOOKMARK
-                and mark.start == place.start
-                and not mark.lost
-            ):
+        bookmarks = [mark for mark in self.marks if mark.kind is MarkKind.BOOKMARK]
+        for mark in bookmarks:
+            if mark.start == place.start and not mark.lost:
                 self._sync.remove(mark)
                 self._notify_removed("Bookmark removed.")
                 return
-        mark = new_mark(MarkKind.BOOKMARK, place)
-        self._sync.put(mark)
-        self._context.notify(f"Bookmark: {short(mark.place.exact, 48)}")
+        self._sync.put(new_mark(MarkKind.BOOKMARK, place))
+        self._context.notify(f"Bookmark: {short(place.exact, _QUOTED_CHARACTERS)}")
 
     def list_marks(self) -> None:
+        """Show the list of all marks."""
         from gistread.tui.marking.screens import MarksScreen
 
         def chosen(identifier: str) -> None:
-            mark = next((mark for mark in self.marks if mark.id == identifier), None)
-            if mark is not None:
-                self._do_with(mark, screen.verb)
+            for mark in self.marks:
+                if mark.id == identifier:
+                    self._do_with(mark, screen.verb)
+                    return
 
-        keys = (
-            "{select} selects, {highlight} highlights, {note} writes a note, {bookmark} sets a "
-            "bookmark."
-        )
-        empty = self._context.services.with_keys(f"No marks yet. {keys}")
+        empty = self._context.services.with_keys(_NO_MARKS)
         screen = MarksScreen(self._book, self._sync, self._context.place, empty)
         self._context.push(screen, chosen)
 
     def look_up(self) -> None:
+        """Look the selected words up in a dictionary."""
         from gistread.dictionary import choose_lookup, extract_word
         from gistread.tui.marking.screens import LookupScreen
 
         selected = self._selection("looks it up", Unit.WORD)
         if selected is None:
             return
-        word = extract_word(self._book.text[slice(*selected)])
+        start, end = selected
+        word = extract_word(self._book.text[start:end])
         if not word:
             self._context.warn("Select one or a few words to look up.")
             return
@@ -375,14 +385,14 @@ class MarkController:
         self._context.push(LookupScreen(lookup), lambda _: self._define())
 
     def export(self) -> None:
+        """Ask for a format and a file, and export the marks with questions and gists."""
         from gistread.tui.marking.screens import ExportScreen
 
-        marks = self.marks
-        self._context.push(
-            ExportScreen(self._book, Path.cwd(), lambda form: self._gather(marks, form))
-        )
+        gather = partial(self._gather, self.marks)
+        self._context.push(ExportScreen(self._book, Path.cwd(), gather))
 
     def _gather(self, marks: list[Mark], form: ExportFormat) -> Export:
+        """What to export in this format. Call it in a thread."""
         user_data = self._context.services.user_data
         try:
             questions = user_data.questions(self._book.sha256)

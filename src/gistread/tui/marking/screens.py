@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from textual import on
 from textual.app import ComposeResult
@@ -46,13 +48,11 @@ class MarksScreen(ListScreen[str]):
     LETTERS = TALL = SPACED = True
 
     def __init__(self, book: Book, sync: MarkSync, offset: int, empty: str) -> None:
-        """`empty`: what to show while there are no marks."""
+        """`offset`: the place in view; `empty`: what to show while there are no marks."""
         before = [mark.id for mark in sync.marks if mark.start <= offset]
-        super().__init__(
-            "Marks",
-            at=next(reversed(before), None),
-            placeholder="/ filters: words, notes, chapters, colours",
-        )
+        last_before = before[-1] if before else None
+        hint = "/ filters: words, notes, chapters, colours"
+        super().__init__("Marks", at=last_before, placeholder=hint)
         self._book = book
         self._sync = sync
         self._empty = empty
@@ -64,6 +64,7 @@ class MarksScreen(ListScreen[str]):
         return matching
 
     def _count(self, matching: int) -> str:
+        """How many marks there are, match and are lost; empty without marks."""
         if not self.rows:
             return ""
         note = counted(matching, "mark")
@@ -78,22 +79,27 @@ class MarksScreen(ListScreen[str]):
         return super().nothing or self._empty
 
     def show_marks(self) -> None:
-        """Redraw the list after the marks have changed; the cursor stays on its mark."""
+        """Redraw the list after the marks have changed.
+
+        The cursor stays on its mark. If that was deleted, it goes to the next one, or the one
+        before.
+        """
         at = self.chosen
         number = self.list.cursor_key
-        left = {mark.id for mark in self._sync.marks}
-        if at is not None and at not in left and isinstance(number, int):
+        identifiers = {mark.id for mark in self._sync.marks}
+        if at is not None and at not in identifiers and isinstance(number, int):
             after = self.shown[number + 1 :]
-            before = self.shown[:number][::-1]
-            at = next((row.key for row in (*after, *before) if row.key in left), None)
+            nearest_before = reversed(self.shown[:number])
+            keys = [row.key for row in (*after, *nearest_before)]
+            at = next((key for key in keys if key in identifiers), None)
         self.show_rows(at)
 
     def action_delete(self) -> None:
-        at = self.chosen
-        mark = next((mark for mark in self._sync.marks if mark.id == at), None)
-        if mark is not None:
-            self._sync.remove(mark)
-            self.notify("Deleted; U restores it.")
+        for mark in self._sync.marks:
+            if mark.id == self.chosen:
+                self._sync.remove(mark)
+                self.notify("Deleted; U restores it.")
+                return
 
     def action_undo(self) -> None:
         mark = self._sync.undo()
@@ -103,8 +109,12 @@ class MarksScreen(ListScreen[str]):
             self.show_rows(mark.id)
 
 
+_ROW_CHARACTERS = 160  # Of marked words in the list
+_PANEL_CHARACTERS = 240  # Of marked words in the panel of their mark
+
+
 def _row(mark: Mark, book: Book) -> Row[str]:
-    lines = [short(mark.place.exact, 160)]
+    lines = [short(mark.place.exact, _ROW_CHARACTERS)]
     if mark.note:
         lines.append(f"✎ {' '.join(mark.note.split())}")
     return Row(mark.id, title_of(mark, book), "\n".join(filter(None, lines)))
@@ -121,25 +131,24 @@ class MarkScreen(ListScreen[str]):
     )
 
     def __init__(self, mark: Mark, book: Book) -> None:
-        edit = Row("note", mark.note, tail="e edit")
+        note = Row("note", mark.note, tail="e edit")
         if not mark.note:
-            edit = Row("note", "Write a note", tail="e")
-        color = "Another colour" if mark.kind is MarkKind.HIGHLIGHT else "Highlight"
+            note = Row("note", "Write a note", tail="e")
+        is_highlight = mark.kind is MarkKind.HIGHLIGHT
         rows = [
-            edit,
-            Row("color", color, tail="H"),
+            note,
+            Row("color", "Another colour" if is_highlight else "Highlight", tail="H"),
             Row("copy", "Copy", tail="y"),
             Row("delete", "Delete", tail="x"),
         ]
-        super().__init__(
-            title_of(mark, book), in_quotes(short(mark.place.exact, 240)), rows
-        )
+        words = in_quotes(short(mark.place.exact, _PANEL_CHARACTERS))
+        super().__init__(title_of(mark, book), words, rows)
 
 
 class NoteScreen(Panel[str | None]):
-    """Dismissed with the note, possibly empty, or with None.
+    """An editor. Dismissed with the note, possibly empty, or with None.
 
-    At the end of the app, `draft` is given to `keep`.
+    When the app ends, it passes the `draft` to `keep`.
     """
 
     BINDINGS = own_keys(
@@ -151,20 +160,26 @@ class NoteScreen(Panel[str | None]):
 
     AUTO_FOCUS = "TextArea"
     CLOSE = ""  # Its actions say what would be lost
+    # (key, word, action)
     _SAVE = ("Ctrl+S", "save", "save")
+    _LEAVE = ("Esc", "leave", "leave")
+    _DISCARD = ("Esc", "discard the changes", "leave")
+    _GO_ON = ("F2", "keep writing", "go_on")
 
     def __init__(
         self, title: str, words: str, note: str, keep: Callable[[str], None]
     ) -> None:
+        """`words`: what the note is on; `keep` saves it."""
         super().__init__(title)
         self.keep = keep
         self._words = words
         self._note = note
-        self._asking = False
+        self._asking = False  # Whether the user is asked to save or discard it
         self.draft = note
 
     @property
     def changed(self) -> bool:
+        """Whether the draft differs from the saved note."""
         return self.draft.strip() != self._note.strip()
 
     def compose_panel(self) -> ComposeResult:
@@ -193,27 +208,28 @@ class NoteScreen(Panel[str | None]):
         self.dismiss(self.draft.strip())
 
     def action_leave(self) -> None:
+        """Close the editor; if the note has changed, only at the second time."""
         if not self.changed or self._asking:
             self.dismiss(None)
             return
         self._asking = True
-        discard, go_on = (
-            ("Esc", "discard the changes", "leave"),
-            ("F2", "keep writing", "go_on"),
-        )
-        self._show("The note is not saved", self._SAVE, discard, go_on)
+        self._show("The note is not saved", self._SAVE, self._DISCARD, self._GO_ON)
 
     def action_go_on(self) -> None:
+        """Go on writing."""
         self._asking = False
-        self._show(self._title, self._SAVE, ("Esc", "leave", "leave"))
+        self._show(self._title, self._SAVE, self._LEAVE)
         self.query_one(TextArea).focus()
 
     def _show(self, title: str, *actions: tuple[str, str, str]) -> None:
+        """Show a title in the border, and these actions below the text."""
         self.query_one(".panel").border_title = Content(clean(title))
         self.query_one(Actions).show_actions(*actions)
 
 
 class LookupText(CommandTarget, LongText):
+    """The text of a dictionary entry."""
+
     OWN_COMMANDS = MOVING
     BINDINGS = bindings(MOVING)
 
@@ -232,7 +248,7 @@ class LookupScreen(Panel[bool | None]):
     def __init__(self, lookup: Lookup) -> None:
         super().__init__(lookup.word)
         self._lookup = lookup
-        self._offers_model = False
+        self._offers_model = False  # Whether Enter asks the model
 
     def compose_panel(self) -> ComposeResult:
         note = f"Asking {self._lookup.program or 'the list of words'}…"
@@ -248,23 +264,23 @@ class LookupScreen(Panel[bool | None]):
         self.run_worker(self._look_up(), exit_on_error=True)
 
     async def _look_up(self) -> None:
-        about = self._lookup.program
+        """Show the entry; if there is none, offer to ask the model."""
+        note = self._lookup.program
+        style = "text"
         try:
             text = await look_up(self._lookup)
-            style = "text"
-            self._offers_model = not contains_entry(text)
-            if self._offers_model:
-                about = "No definition found. Enter asks the model."
+            if not contains_entry(text):
+                self._offers_model = True
+                note = "No definition found. Enter asks the model."
         except DictionaryError as error:
             text = str(error)
             style = "warning"
             self._offers_model = True
-            about = "Enter asks the model."
+            note = "Enter asks the model."
         if self._offers_model:
-            self.query_one(Actions).show_actions(
-                ("Enter", "ask the model", "ask_or_close")
-            )
-        self.query_one("#lookup-note", Static).update(about)
+            action = ("Enter", "ask the model", "ask_or_close")
+            self.query_one(Actions).show_actions(action)
+        self.query_one("#lookup-note", Static).update(note)
         lines = [Block(line, style=style, blank_before=0) for line in text.split("\n")]
         self.query_one("#lookup-text", LookupText).show(lines)
 
@@ -283,7 +299,7 @@ _FORMS = {
 
 
 class ExportScreen(ListScreen[ExportFormat]):
-    """The formats, with the path in the line above them. `gather` is called in a thread."""
+    """Asks for a format, and for a file in the line above the formats; writes the export."""
 
     ENTER = "write"
     FILTERS = False
@@ -291,67 +307,65 @@ class ExportScreen(ListScreen[ExportFormat]):
     def __init__(
         self, book: Book, folder: Path, gather: Callable[[ExportFormat], Export]
     ) -> None:
+        """`folder`: that of the file to offer. `gather` is called in a thread."""
         self._folder = folder
         self._book = book
-        self._form = ExportFormat.MARKDOWN
+        self._form = ExportFormat.MARKDOWN  # The format that the file is named for
         self._gather = gather
+        # The existing file that a second Enter replaces
         self._replace: Path | None = None
         rows = [Row(form, name, about) for form, (name, about) in _FORMS.items()]
-        super().__init__(
-            "Export", rows=rows, placeholder="a file", typed=str(self._free(self._form))
-        )
+        offered = str(self._offered_path(self._form))
+        super().__init__("Export", rows=rows, placeholder="a file", typed=offered)
 
-    def _free(self, form: ExportFormat) -> Path:
-        """A path to offer, of a new file.
-
-        For Obsidian also of an existing note, which is extended.
-        """
-        first = self._folder / export_file_name(
-            self._book.title, form, self._book.authors
-        )
-        if form is ExportFormat.OBSIDIAN or not first.exists():
+    def _offered_path(self, form: ExportFormat) -> Path:
+        """The path of a new file. A note for Obsidian may exist, and is extended then."""
+        name = export_file_name(self._book.title, form, self._book.authors)
+        path = first = self._folder / name
+        if form is ExportFormat.OBSIDIAN:
             return first
-        numbered = (
-            first.with_name(f"{first.stem} ({number}){form.suffix}")
-            for number in count(2)
-        )
-        return next(path for path in numbered if not path.exists())
+        numbers = count(2)
+        while path.exists():
+            path = first.with_name(f"{first.stem} ({next(numbers)}){form.suffix}")
+        return path
 
     def filtered(self) -> None:
+        """Another path was typed, so that no file is to be replaced."""
         self._replace = None
 
     @on(RowList.Moved)
     def _form_chosen(self) -> None:
-        """Offer a path of this format, or give the typed one its ending."""
+        """Offer a path for this format; a path that was typed gets its ending."""
         line, form = self.query_one(Input), self.chosen
         if form is None or form is self._form:
             return
-        was_offered = line.value == str(self._free(self._form))
+        was_offered = line.value == str(self._offered_path(self._form))
         self._form = form
         if was_offered:
-            path = self._free(form)
+            path = self._offered_path(form)
         else:
             path = Path(line.value).with_suffix(form.suffix)
         line.value = str(path)
         line.cursor_position = len(line.value)
 
     def choose(self, key: ExportFormat) -> None:
-        self.run_worker(self._write(key), exclusive=True)
+        work: Any = partial(self._write, key)
+        self.run_worker(work, exclusive=True)
 
     async def _write(self, form: ExportFormat) -> None:
-        """Write the file; an existing one only after a second Enter."""
+        """Write the file, in the format of its ending; an existing one at a second Enter."""
         path = self._folder / Path(self.typed).expanduser()
-        own: ExportFormat | None = form
+        written_form: ExportFormat | None = form
         if path.suffix.lower() != form.suffix and not path.is_dir():
-            own = format_for(path)
-        if not self.typed or own not in {row.key for row in self.rows}:
+            written_form = format_for(path)
+        if not self.typed or written_form is None or written_form not in _FORMS:
             self.say(f"Name a file that ends with {form.suffix}.")
             return
-        assert own is not None
+        force = self._replace == path
         try:
-            force = self._replace == path
+            export = await asyncio.to_thread(self._gather, written_form)
             message = await asyncio.to_thread(
-                lambda: write_export(self._gather(own), own, path, force=force)
+                write_export, export, written_form, path, force=force
             )
         except ExistsError:
             self._replace = path

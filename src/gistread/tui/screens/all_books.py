@@ -1,14 +1,15 @@
 """Searches and asks all books.
 
-Titles and passages as one types, or an answer with the books it is from.
+Shows titles and passages while the user types, or an answer with the books that it is from.
 """
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import islice
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from textual.css.query import NoMatches
 from textual.worker import Worker
@@ -30,15 +31,19 @@ from gistread.units import counted, format_place, in_quotes
 _MOST_TITLES = 5
 _MOST_HITS = 40
 _WAIT_S = 1.0  # Between two looks at an index that is being made
+# Characters of a book's title and chapter beside a passage
+_TITLE_CHARACTERS = 40
+_CHAPTER_CHARACTERS = 30
 
 
 @dataclass(slots=True)
 class _State:
     """What the list shows, to show it again after a book."""
 
-    asking: bool
-    unread: bool = False  # Whether books not begun are asked too
-    question: str = ""  # The one that the rows answer, or that is being answered
+    asking: bool  # Whether books are asked, rather than searched
+    unread: bool = False  # Whether books that are not begun are asked too
+    # The question that the rows answer, or that is being answered
+    question: str = ""
     # The words that the rows were found for; None for an answer
     searched: str | None = None
     rows: Sequence[Row[Opening]] = ()
@@ -67,15 +72,14 @@ class AllBooksScreen(ListScreen[Opening]):
         at: Opening | None = None,
         typed: str = "",
     ) -> None:
-        """`at`: what was chosen in this list before, which is shown again with its words."""
+        """`at`: what was chosen in this list before; the list is shown again as it was then."""
         self._state = _State(asking)
         if at is not None:
             typed = at.words
             if isinstance(at.came_from, _State):
                 self._state = at.came_from
-        super().__init__(
-            "All books", at=at, placeholder="words, or a question", typed=typed
-        )
+        placeholder = "words, or a question"
+        super().__init__("All books", at=at, placeholder=placeholder, typed=typed)
         self._books = books
         self._asker = asker
         self.rows, self.note = self._state.rows, self._state.note
@@ -88,9 +92,9 @@ class AllBooksScreen(ListScreen[Opening]):
         self.run_worker(self._open(), group="shelf")
 
     async def _open(self) -> None:
-        """Read the list of books, again while some are being indexed."""
+        """Read the list of books, and read it again while some are being indexed."""
         try:
-            self._entries = (await asyncio.to_thread(self._books.entries))[0]
+            self._entries, _ = await asyncio.to_thread(self._books.entries)
             self._shelf = await asyncio.to_thread(open_shelf, self._books.paths)
             if not self.rows:
                 self._begin()
@@ -116,9 +120,10 @@ class AllBooksScreen(ListScreen[Opening]):
         self._begin()
 
     def action_choose(self) -> None:
-        if self._state.asking and self.typed and self.typed != self._state.question:
+        is_new_question = self.typed not in ("", self._state.question)
+        if self._state.asking and is_new_question:
             self._state.question = self.typed
-            self._run(self._answer(self.typed))
+            self._run(partial(self._answer, self.typed))
         else:
             super().action_choose()
 
@@ -127,8 +132,9 @@ class AllBooksScreen(ListScreen[Opening]):
         self.dismiss(replace(key, words=self.typed, came_from=state))
 
     def action_leave(self) -> None:
-        """Stop an answer first."""
-        if self._worker is not None and self._worker.is_running and self._state.asking:
+        """Stop the answer that is being written, or else close the list."""
+        is_busy = self._worker is not None and self._worker.is_running
+        if self._worker is not None and is_busy and self._state.asking:
             self._worker.cancel()
             self._state.question = ""
             self.say("Stopped.")
@@ -139,15 +145,18 @@ class AllBooksScreen(ListScreen[Opening]):
         """Search for what is typed; before a question, say what it is about."""
         if self._shelf is None:
             return
-        if not self._state.asking:
-            self._run(self._search(self.typed))
-        else:
+        if self._state.asking:
             self._show([], self._scope)
+        else:
+            self._run(partial(self._search, self.typed))
 
-    def _run(self, job: Coroutine[None, None, None]) -> None:
-        self._worker = self.run_worker(job, group="find", exclusive=True)
+    def _run(self, job: Callable[[], Coroutine[None, None, None]]) -> None:
+        """Search or ask, in place of what was begun before."""
+        work: Any = job
+        self._worker = self.run_worker(work, group="find", exclusive=True)
 
     async def _search(self, words: str) -> None:
+        """Show the books and passages with these words."""
         assert self._shelf is not None
         self._state.searched = words
         if not words:
@@ -166,43 +175,38 @@ class AllBooksScreen(ListScreen[Opening]):
 
     def _title_rows(self, words: str) -> list[Row[Opening]]:
         """The books whose title or author has these words."""
-        entries = filter_entries(self._entries, words)
-        openings = (
-            Row(
-                Opening(entry.path, words=words),
-                entry.title,
-                tail=", ".join(entry.authors),
-            )
-            for entry in entries
-            if entry.path and not entry.missing
-        )
-        return list(islice(openings, _MOST_TITLES))
+        rows: list[Row[Opening]] = []
+        for entry in filter_entries(self._entries, words):
+            if entry.path and not entry.missing:
+                opening = Opening(entry.path, words=words)
+                rows.append(Row(opening, entry.title, tail=", ".join(entry.authors)))
+        return rows[:_MOST_TITLES]
 
     def _hit_rows(self, hits: Sequence[LibraryHit]) -> list[Row[Opening]]:
-        """The hits grouped by book; the books by their best hit."""
+        """The hits grouped by book; the books in the order of their best hits."""
         by_book: dict[Path, list[LibraryHit]] = {}
         for hit in hits:
             by_book.setdefault(hit.book.path, []).append(hit)
         rows: list[Row[Opening]] = []
         for of_book in by_book.values():
-            rows.append(Row(None, of_book[0].book.entry.label))
-            rows += map(self._hit_row, of_book)
+            heading = of_book[0].book.entry.label
+            rows.append(Row(None, heading))
+            rows += [self._hit_row(hit) for hit in of_book]
         return rows
 
     def _hit_row(self, hit: LibraryHit) -> Row[Opening]:
-        text, spans = quote_around(
-            hit.before + hit.text + hit.after,
-            hit.start - len(hit.before),
-            hit.core,
-            hit.words,
-        )
+        """A hit with the words around it."""
+        context = hit.before + hit.text + hit.after
+        context_start = hit.start - len(hit.before)
+        text, spans = quote_around(context, context_start, hit.core, hit.words)
         row = _row(hit.book, (hit.start, hit.end), self.typed, text, titled=False)
         return replace(row, spans=spans)
 
     async def _answer(self, text: str) -> None:
+        """Ask the books, and show the answer while it is written."""
         assert self._shelf is not None
         self._state.searched = None
-        named: list[Row[Opening]] = []
+        book_rows: list[Row[Opening]] = []
         answer = ""
         try:
             question = LibraryQuestion(
@@ -212,24 +216,21 @@ class AllBooksScreen(ListScreen[Opening]):
             async for event in self._asker.stream(question):
                 match event:
                     case BooksNamed(books=books):
-                        named = [
-                            Row(None, "From"),
-                            *(_named_row(book, text) for book in books),
-                        ]
-                        self._show(named, self._note("asking …"))
+                        book_rows = [Row(None, "From")]
+                        book_rows += [_named_row(book, text) for book in books]
+                        self._show(book_rows, self._note("asking …"))
                     case AnswerDelta(text=part):
                         answer += part
-                        self._show(
-                            [_answer_row(answer), *named], self._note("answering …")
-                        )
+                        rows = [_answer_row(answer), *book_rows]
+                        self._show(rows, self._note("answering …"))
                     case Restarted():
                         answer = ""
                     case Answered():
-                        rows = [*_answer_rows(question, text, event), *named]
+                        rows = [*_answer_rows(question, text, event), *book_rows]
                         self._show(rows, self._scope, anew=True)
         except GistreadError as error:
             self._state.question = ""
-            self._show(named, self._note(error.message))
+            self._show(book_rows, self._note(error.message))
 
     def _show(
         self, rows: Sequence[Row[Opening]], note: str, *, anew: bool = False
@@ -248,19 +249,19 @@ class AllBooksScreen(ListScreen[Opening]):
 
     @property
     def _scope(self) -> str:
-        """What a question is about."""
+        """Which books a question is about."""
         books = self._shelf.books if self._shelf else ()
-        begun = sum(book.begun for book in books)
         if self._state.unread:
-            return self._note(
-                f"asks all {counted(len(books), 'book')}, also unread ones"
-            )
+            all_books = counted(len(books), "book")
+            return self._note(f"asks all {all_books}, also unread ones")
+        begun = sum(book.begun for book in books)
         words = f"asks {counted(begun, 'book')}"
         if begun < len(books):
             words += f", {len(books) - begun} unread left out"
         return self._note(words)
 
     def _note(self, *facts: str) -> str:
+        """What is done, with these facts and the progress of the index."""
         mode = "ask" if self._state.asking else "search"
         progress = self._shelf.progress if self._shelf else ""
         return " · ".join(filter(None, (mode, *facts, progress)))
@@ -271,15 +272,12 @@ def _answer_rows(
 ) -> list[Row[Opening]]:
     """The whole answer and its sources."""
     marked = with_messages(answered.answer, answered.marks).text
-    sources = [
-        _row(*question.source(citation), text, _quoted(citation.quote))
-        for citation in answered.citations
-    ]
-    numbered = [
-        replace(source, hanging=f"{number} ", indent=3)
-        for number, source in enumerate(sources, start=1)
-    ]
-    return [_answer_row(marked), *numbered]
+    rows = [_answer_row(marked)]
+    for number, citation in enumerate(answered.citations, start=1):
+        book, place = question.source(citation)
+        source = _row(book, place, text, _quoted(citation.quote))
+        rows.append(replace(source, hanging=f"{number} ", indent=3))
+    return rows
 
 
 def _answer_row(answer: str) -> Row[Opening]:
@@ -296,23 +294,23 @@ def _row(
     *,
     titled: bool = True,
 ) -> Row[Opening]:
-    """A row that opens the book at a place, found for what is `sought`.
+    """A row that opens the book at a place, which was found for the words `sought`.
 
-    `titled`: whether it names the book.
+    `titled`: whether the row names the book.
     """
-    title = book.entry.title[:40] if titled else ""
-    chapter = book.indexed.chapter_title(place[0])[:30]
-    share = format_place(place[0], book.indexed.length)
+    start, _ = place
+    title = book.entry.title[:_TITLE_CHARACTERS] if titled else ""
+    chapter = book.indexed.chapter_title(start)[:_CHAPTER_CHARACTERS]
+    share = format_place(start, book.indexed.length)
     tail = " · ".join(filter(None, (title, share, chapter)))
     return Row(Opening(book.path, place, sought), text, about, tail=tail)
 
 
 def _named_row(named: NamedBook, question: str) -> Row[Opening]:
-    best = named.best
+    """A book that is asked, with the reason and its best passage."""
+    book, best = named.book, named.best
     about = f"{named.reason}\n{_quoted(best.text)}"
-    return _row(
-        named.book, (best.start, best.end), question, named.book.entry.title, about
-    )
+    return _row(book, (best.start, best.end), question, book.entry.title, about)
 
 
 def _quoted(words: str) -> str:

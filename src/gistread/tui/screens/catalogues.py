@@ -8,8 +8,9 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -54,18 +55,21 @@ from gistread.tui.widgets.lines import Actions
 from gistread.units import capitalised, counted, format_size, progress_bar
 
 Result = TypeVar("Result")
-_REDRAW_S = 0.1
+_Job = Callable[[], Coroutine[None, None, None]]
+_REDRAW_S = 0.1  # Shortest time between two redraws of progress
 _DOWNLOAD_STOPPED = "Stopped. A download goes on where it stopped."
-_PROBLEM_S = 10.0
-_BAR = 20  # Cells
-_AUTHOR_SHARE = 0.4  # Of what title and author have together
-_GAP = 2
+_PROBLEM_S = 10.0  # Seconds that a problem is shown
+_LANGUAGE_CHARACTERS = 5
+# Cells
+_BAR = 20
+_GAP = 2  # Between columns
 _LEAST_TITLE = 16
+_AUTHOR_SHARE = 0.4  # Of the cells that title and author have together
 
 
 @dataclass(frozen=True, slots=True)
 class NextPage:
-    """The row that fetches more."""
+    """The key of the row that fetches the next page of the list."""
 
     url: str
 
@@ -111,8 +115,9 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         self._sources = all_sources(services.config.catalogues)
         self._source = self._sources[0]
         self._logins = services.logins
-        self._pages: list[CataloguePage] = []  # The last one is shown
-        self._searched: str | None = None  # What was typed for the rows that are shown
+        self._pages: list[CataloguePage] = []  # The last one is shown.
+        # What was typed for the rows that are shown; None before the first search
+        self._searched: str | None = None
         self._job: Worker[None] | None = None
         self._when_stopped = ""  # What to say if Esc stops the job
         self._drawn_s = 0.0  # When progress was shown last
@@ -135,16 +140,15 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         problems = address_problems(self._services.config.catalogues)
         if problems:
             where = f"See catalogues in {self._services.paths.config_file}."
-            self.notify(
-                " ".join([*problems, where]), severity="warning", timeout=_PROBLEM_S
-            )
+            notice = " ".join([*problems, where])
+            self.notify(notice, severity="warning", timeout=_PROBLEM_S)
 
     def on_resize(self) -> None:
         super().on_resize()
         self.call_after_refresh(self._show)
 
     def filtered(self) -> None:
-        """What is typed does not filter: Enter searches for it."""
+        """Do not filter by what is typed: Enter searches for it."""
         self._show_keys()
 
     def show_rows(self, at: OfferedBook | NextPage | Path | None) -> None:
@@ -152,13 +156,14 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         self._show_keys()
 
     def _show_keys(self) -> None:
-        word = "open"
-        if self.typed != self._searched:
-            word = "search"
-        elif self._pages and self._pages[-1].books:
-            word = "get"
-        keys = [("Enter", word, "choose"), ("Tab", "another catalogue", "next_source")]
-        if word == "get":
+        """Show what Enter and the other keys do with what is typed or chosen."""
+        is_searched = self.typed == self._searched
+        shows_books = bool(self._pages) and bool(self._pages[-1].books)
+        enter = "search"
+        if is_searched:
+            enter = "get" if shows_books else "open"
+        keys = [("Enter", enter, "choose"), ("Tab", "another catalogue", "next_source")]
+        if enter == "get":
             keys.append(("F2", "cover", "cover"))
         self.query_one("#row-keys", Actions).show_actions(*keys)
 
@@ -175,27 +180,26 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
             return
         page = self._pages[-1]
         if isinstance(key, NextPage):
-            self._run(self._add_page(key.url))
+            self._run(partial(self._add_page, key.url))
         elif isinstance(key, OfferedBook) and key in page.books:
-            self._run(self._download(key), when_stopped=_DOWNLOAD_STOPPED)
+            self._run(partial(self._download, key), when_stopped=_DOWNLOAD_STOPPED)
         elif isinstance(key, OfferedBook):
-            self._run(
-                self._open(lambda client: open_page(client, key.feed), deeper=True)
-            )
+            shelf = partial(open_page, url=key.feed)
+            self._run(partial(self._open, shelf, deeper=True))
 
     def action_next_source(self) -> None:
         if self._is_busy:
             return
-        at = self._sources.index(self._source)
-        self._use(self._sources[(at + 1) % len(self._sources)])
+        next_index = self._sources.index(self._source) + 1
+        self._use(self._sources[next_index % len(self._sources)])
 
     def action_cover(self) -> None:
         """Fetch the cover of the chosen book and show it."""
         if isinstance(self.chosen, OfferedBook) and not self._is_busy:
-            self._run(self._show_cover(self.chosen))
+            self._run(partial(self._show_cover, self.chosen))
 
     async def _show_cover(self, book: OfferedBook) -> None:
-        """Raises FetchError."""
+        """Fetch a cover and show it. Raises FetchError."""
         # Imported when the first cover is shown, as decoders of pictures take a while.
         from gistread.tui.screens.image import CoverScreen
 
@@ -206,7 +210,7 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         await self.app.push_screen(CoverScreen(book.title, book.by, data, drawer))
 
     def action_leave(self) -> None:
-        """Stop what goes on, else go back a page, else close."""
+        """Stop the job that runs; without one, go back a page; on the first page, close."""
         if self._is_busy and self._job is not None:
             self._job.cancel()
             self.say(self._when_stopped)
@@ -217,6 +221,7 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
             self.dismiss(None)
 
     def _use(self, source: Source) -> None:
+        """Show another catalogue, of which nothing is fetched yet."""
         self._source = source
         self._pages, self._searched = [], None
         self.rows = ()
@@ -228,34 +233,30 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         is_foreign_number = typed.isdecimal() and not self._source.has_numbers
         book = None if is_foreign_number else named_book(typed)
         if book is not None:
-            self._run(self._download(book), when_stopped=_DOWNLOAD_STOPPED)
+            self._run(partial(self._download, book), when_stopped=_DOWNLOAD_STOPPED)
             return
         if "://" not in typed:
-            source = self._source
-            self._run(
-                self._open(lambda client: search(client, source, typed), typed=typed)
-            )
+            hits = partial(search, source=self._source, words=typed)
+            self._run(partial(self._open, hits, typed=typed))
             return
         try:
             source = find_source(typed)
         except GistreadError as error:
             self.say(str(error))
             return
-        self._run(self._open_own(source, typed))
+        self._run(partial(self._open_own, source, typed))
 
-    def _run(
-        self, job: Coroutine[None, None, None], *, when_stopped: str = "Stopped."
-    ) -> None:
+    def _run(self, job: _Job, *, when_stopped: str = "Stopped.") -> None:
+        """Begin a job, in place of the one that runs. `when_stopped`: what to say after Esc."""
         self._when_stopped = when_stopped
-        self._job = self.run_worker(
-            self._with_errors(job), group="catalogue", exclusive=True
-        )
+        work: Any = partial(self._with_errors, job)
+        self._job = self.run_worker(work, group="catalogue", exclusive=True)
 
-    async def _with_errors(self, job: Coroutine[None, None, None]) -> None:
-        """Say in place what went wrong."""
+    async def _with_errors(self, job: _Job) -> None:
+        """Run a job, and say in this panel what went wrong."""
         try:
             with suppress(NoMatches):  # The screen was closed meanwhile.
-                await job
+                await job()
         except GistreadError as error:
             self.say(error.message)
 
@@ -266,9 +267,9 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         typed: str | None = None,
         deeper: bool = False,
     ) -> None:
-        """Show the page of what was `typed`, or a `deeper` one, which Esc leaves.
+        """Fetch a page and show it, for what was `typed`. Raises FetchError.
 
-        Raises FetchError.
+        `deeper`: keep the page before, to which Esc leads back.
         """
         self.say(f"Asking {self._source.host} …")
         page = await self._with_login(fetch)
@@ -281,13 +282,13 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
 
     async def _open_own(self, source: Source, typed: str) -> None:
         """Open a catalogue by its address, and keep it among the others. Raises FetchError."""
-        before, self._source = self._source, source
+        source_before, self._source = self._source, source
         try:
             await self._open(lambda client: open_page(client, source.url), typed=typed)
         except (GistreadError, asyncio.CancelledError):
-            self._source = before
+            self._source = source_before
             raise
-        # The next words replace the address
+        # The next words that are typed replace the address.
         self.query_one("#typed", Input).select_all()
         if source not in self._sources:
             self._sources.append(source)
@@ -295,7 +296,7 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
             self._services.settings.set("catalogues", " ".join([*known, source.url]))
 
     async def _add_page(self, url: str) -> None:
-        """Raises FetchError."""
+        """Fetch the next page of the list, and add it to the last one. Raises FetchError."""
         self.say(f"Asking {self._source.host} …")
         more = await self._with_login(lambda client: open_page(client, url))
         page = self._pages[-1]
@@ -304,7 +305,10 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         self._show(at=next(iter(more.entries), None))
 
     async def _download(self, book: OfferedBook) -> None:
-        """Raises FetchError, StorageError, BookError."""
+        """Download a book into the library, and close the panel with its path.
+
+        Raises FetchError, StorageError, BookError.
+        """
         paths = self._services.paths
 
         async def fetch(client: CatalogueClient) -> Path:
@@ -323,14 +327,13 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
     ) -> Result:
         """Use the network, after asking for a login if the server wants one. Raises FetchError."""
         source = self._source
+        known_login = self._logins.get(source.url)
         try:
-            async with open_catalogue(
-                Network(), self._logins.get(source.url)
-            ) as client:
+            async with open_catalogue(Network(), known_login) as client:
                 return await fetch(client)
         except LoginNeededError as error:
-            if not is_same_server(error.url, source.url):  # It would not get the login.
-                raise
+            if not is_same_server(error.url, source.url):
+                raise  # Another server would not get the login.
             login = await self.app.push_screen_wait(LoginScreen(source))
             if login is None:
                 raise
@@ -339,11 +342,12 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
             return await fetch(client)
 
     def _report(self, progress: BookProgress) -> None:
-        now = time.monotonic()
+        """Show the progress of a download."""
+        now_s = time.monotonic()
         if progress.notice:
             self.say(f"{capitalised(progress.notice)}. Esc stops.")
-        elif now - self._drawn_s >= _REDRAW_S:
-            self._drawn_s = now
+        elif now_s - self._drawn_s >= _REDRAW_S:
+            self._drawn_s = now_s
             self.say(f"{_progress_text(progress)} · Esc stops")
 
     def _show(self, at: OfferedBook | None = None) -> None:
@@ -355,54 +359,61 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         if page.next:
             rows.append(Row(NextPage(page.next), "More …"))
         self.rows = rows
-        summary = counted(len(page.books), "book")
-        if page.shelves and not page.books:
-            summary = "choose a shelf"
-        if page.next:
-            summary += " and more"
         where = self._source.name
         if not where.startswith(self._source.host):
             where += f" · {self._source.host}"
-        self.note = f"{where} · {summary}"
+        self.note = f"{where} · {_summary(page)}"
         self.show_rows(at or self.chosen)
 
     def _rows(
         self, books: Sequence[OfferedBook]
     ) -> list[Row[OfferedBook | NextPage | Path]]:
-        """The books in columns; some catalogues tell language and size only with the file."""
+        """The books in columns: title, author, and language and size if they are known."""
         facts = [_facts(book) for book in books]
         facts_cells = max(map(len, facts), default=0)
         width = max(0, self.list.row_width - facts_cells - _GAP)
-        authors = int(_AUTHOR_SHARE * width) if any(book.by for book in books) else 0
-        titles = max(_LEAST_TITLE, width - authors - _GAP)
+        has_authors = any(book.by for book in books)
+        author_cells = int(_AUTHOR_SHARE * width) if has_authors else 0
+        title_cells = max(_LEAST_TITLE, width - author_cells - _GAP)
         return [
-            _row(book, tail, titles, authors)
+            _row(book, tail, title_cells, author_cells)
             for book, tail in zip(books, facts, strict=True)
         ]
+
+
+def _summary(page: CataloguePage) -> str:
+    """What a page has: `20 books and more`."""
+    summary = counted(len(page.books), "book")
+    if page.shelves and not page.books:
+        summary = "choose a shelf"
+    if page.next:
+        summary += " and more"
+    return summary
 
 
 def _row(
     book: OfferedBook, tail: str, title_cells: int, author_cells: int
 ) -> Row[OfferedBook | NextPage | Path]:
-    title = _cell(book.title, title_cells)
-    text = f"{title}{' ' * _GAP}{crop(clean(book.by), author_cells)}".rstrip()
+    title = _padded(book.title, title_cells)
+    author = crop(clean(book.by), author_cells)
+    text = f"{title}{' ' * _GAP}{author}".rstrip()
     muted = Span(min(len(title), len(text)), len(text), "muted")
     return Row(book, text, spans=(muted,), tail=tail)
 
 
 def _facts(book: OfferedBook) -> str:
-    """Language and size."""
+    """Language and size in columns: `en      1.2 MB`; some catalogues tell them with the file."""
     size = ""
     if book.files and book.files[0].size_bytes:
         size = format_size(book.files[0].size_bytes)
-    language = book.language[:5]
+    language = book.language[:_LANGUAGE_CHARACTERS]
     if not size and not language.strip():
         return ""
-    return f"{language:5} {size:>7}"
+    return f"{language:{_LANGUAGE_CHARACTERS}} {size:>7}"
 
 
-def _cell(text: str, cells: int) -> str:
-    """The text in exactly so many cells."""
+def _padded(text: str, cells: int) -> str:
+    """The text cut or padded to exactly `cells`."""
     text = crop(clean(text), cells)
     return text + " " * (cells - cell_len(text))
 

@@ -34,7 +34,11 @@ from gistread.units import format_duration
 
 
 def need_words(name: str, left: RemainingWork | None, info: EngineInfo | None) -> str:
-    """`needs facts: about 12 min`, `facts are ready`; empty if the artifact is not needed."""
+    """What a method still needs: `needs facts: about 12 min`, `facts are ready`.
+
+    `left`: the work that remains for the artifact `name`; None if unknown. Empty if the artifact is
+    not needed.
+    """
     if left is not None and left.needless:
         return ""
     if left is None or (not left.total and not left.done):
@@ -44,7 +48,7 @@ def need_words(name: str, left: RemainingWork | None, info: EngineInfo | None) -
     words = f"needs {name}"
     if left.done:
         words = f"{name}: {left.done} of {left.total} ready"
-    seconds = left.seconds(info) if info is not None else None
+    seconds = None if info is None else left.seconds(info)
     if seconds is None:
         return words
     time = f"about {format_duration(seconds)}"
@@ -54,7 +58,7 @@ def need_words(name: str, left: RemainingWork | None, info: EngineInfo | None) -
 
 
 def title_of(reader: str) -> str:
-    """Its plain name; of a method of the papers, its own. Empty: the usual reader."""
+    """The plain name of a reader, or else its own. Empty: the usual reader."""
     reader = reader or DEFAULT_READER
     if reader not in USUAL:
         return reader
@@ -87,15 +91,16 @@ def cost_panel(
 ) -> ListScreen[str]:
     """Confirms a costly question; dismissed with the name of a reader.
 
-    `cost`: what the answer takes, in words; `quick`: a quicker reader, which takes so many seconds
-    (None if unknown).
+    `cost`: what the answer takes, in words. `quick`: a quicker reader. `seconds`: how long that
+    takes; None if unknown.
     """
     about = f"Quick: about {format_duration(seconds)}" if seconds else "Quick"
     return ListScreen(cost, rows=[Row(reader, "Ask all the same"), Row(quick, about)])
 
 
-_MORE = "\0more"  # id of the row that lists every method
-USUAL = {  # Three readers by their plain names: (name, what it does)
+_MORE = "\0more"  # Key of the row that lists every method
+# The three readers that have plain names: (name, what it does)
+USUAL = {
     "gistread": (
         "Quick",
         "Reads a short text whole, else the passages that fit the question best.",
@@ -110,9 +115,7 @@ USUAL = {  # Three readers by their plain names: (name, what it does)
     ),
 }
 _NAME_CELLS = 12
-
-
-_MOST_PAGES = 20  # Of those that the panel offers; the settings take more
+_MOST_PAGES = 20  # Most sections that the panel offers; the settings take more
 _WHO_OPENS = {Steps.ALONE: "sections: automatic", Steps.ASK: "sections: ask me"}
 FOR_BOOKS = (
     "For all books without their own choice. To choose for one book, open it first."
@@ -120,9 +123,9 @@ FOR_BOOKS = (
 
 
 def sections_words(steps: Steps, most: int | None) -> str:
-    """`sections: ask me, up to 3`: who opens sections for a question, and how many.
+    """Who opens sections for a question, and how many: `sections: ask me, up to 3`.
 
-    None: as many as usual.
+    `most`: None for as many as usual.
     """
     if most == 0:
         return "sections: none"
@@ -132,9 +135,10 @@ def sections_words(steps: Steps, most: int | None) -> str:
 
 
 class ReaderScreen(ListScreen[str]):
-    """How questions are answered. The choice of a method closes it, other rows change at once.
+    """Chooses how questions are answered.
 
-    The methods of the papers are listed on request.
+    Choosing a method closes the panel; the settings change at once. The methods of the papers are
+    listed on request.
     """
 
     KEYS = (("left,h", "step(-1)", "less"), ("right,l", "step(1)", "more"))
@@ -148,7 +152,10 @@ class ReaderScreen(ListScreen[str]):
         whose: str,
         upto: int | None = None,
     ) -> None:
-        """Show what `config` returns; `change` sets it. `whose`: for which books, in words."""
+        """`config` returns the settings, and `change` changes one of them.
+
+        `whose`: for which books, in words.
+        """
         self._config = config
         self._change = change
         self._current = config().reader or DEFAULT_READER
@@ -157,6 +164,7 @@ class ReaderScreen(ListScreen[str]):
         self._left: dict[str, RemainingWork] = {}
         # Rough estimates; None before the model's rates are known
         self._times: dict[str, float | None] = {}
+        # Whether every method is listed
         self._whole = self._current not in USUAL
         super().__init__("How thoroughly to answer", whose, at=self._current)
 
@@ -168,30 +176,27 @@ class ReaderScreen(ListScreen[str]):
     async def _measure(self, session: Session) -> None:
         """Add times to the rows. Measuring takes a moment for a long book."""
         self._left = await artifacts_left(session)
-        self._times = {
-            name: await seconds_to_answer(session, name, self._upto) for name in USUAL
-        }
+        for name in USUAL:
+            self._times[name] = await seconds_to_answer(session, name, self._upto)
         self.show_rows(self.chosen)
 
     def rows_for(self, typed: str) -> Sequence[Row[str]]:
         rows = [
-            self._row(name, *words, seconds=self._times.get(name))
-            for name, words in USUAL.items()
+            self._row(name, title, about, seconds=self._times.get(name))
+            for name, (title, about) in USUAL.items()
         ]
-        rows += map(self._setting, ASKING_SETTINGS)
-        if not self._whole:
-            return [
-                *rows,
-                Row(_MORE, "  Methods …", "Those of the research papers, by name."),
-            ]
-        return rows + [
-            self._method(method)
-            for method in METHODS.values()
-            if method.name not in USUAL
-        ]
+        rows += [self._setting(setting) for setting in ASKING_SETTINGS]
+        if self._whole:
+            others = [METHODS[name] for name in METHODS if name not in USUAL]
+            rows += [self._method(method) for method in others]
+        else:
+            about_papers = "Those of the research papers, by name."
+            rows.append(Row(_MORE, "  Methods …", about_papers))
+        return rows
 
     def _setting(self, setting: "Setting") -> Row[str]:
-        return setting_row(setting, getattr(self._config(), setting.key), setting.key)
+        value = getattr(self._config(), setting.key)
+        return setting_row(setting, value, setting.key)
 
     def _row(
         self, name: str, title: str, about: str, *, seconds: float | None = None
@@ -206,18 +211,21 @@ class ReaderScreen(ListScreen[str]):
         info = None
         if self._session is not None:
             info = self._session.models.reading.info
-        about = [method.summary]
+        facts = [method.summary]
         if not method.needs_memory:
-            about.append("needs no memory")
-        about += (
-            need_words(name, self._left.get(name), info) for name in method.artifacts
-        )
-        return self._row(method.name, method.name, " · ".join(filter(None, about)))
+            facts.append("needs no memory")
+        facts += [
+            need_words(artifact, self._left.get(artifact), info)
+            for artifact in method.artifacts
+        ]
+        about = " · ".join(filter(None, facts))
+        return self._row(method.name, method.name, about)
 
     def choose(self, key: str) -> None:
         if key == _MORE:
             self._whole = True
-            self.show_rows(next(name for name in METHODS if name not in USUAL))
+            others = [name for name in METHODS if name not in USUAL]
+            self.show_rows(others[0])
         elif key in METHODS:
             self._change("reader", key)
             self.dismiss(None)
@@ -225,7 +233,7 @@ class ReaderScreen(ListScreen[str]):
             self.action_step(1)
 
     def action_step(self, step: int) -> None:
-        """Set the next value of the chosen setting."""
+        """Set the next value of the chosen setting, or the one before."""
         for setting in ASKING_SETTINGS:
             if setting.key == self.chosen:
                 value = getattr(self._config(), setting.key)
@@ -235,6 +243,7 @@ class ReaderScreen(ListScreen[str]):
 
     @on(Clicked, "#rows")
     def _stepped(self, event: Clicked) -> None:
+        """Change a setting by a click on one of its arrows."""
         if isinstance(event.link, int):
             event.prevent_default()
             self.action_step(event.link)
@@ -246,18 +255,22 @@ _MOST_CYCLED = 3  # Values of a setting that cycle also if they are numbers
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    key: str
+    """A setting that a panel changes step by step."""
+
+    key: str  # Its name in `Config`
     name: str
-    values: tuple[tuple[Value, str], ...]
+    values: tuple[tuple[Value, str], ...]  # (value, word)
 
 
 def _numbers(first: int, last: int, step: int = 1) -> tuple[tuple[Value, str], ...]:
+    """Values of a setting: the numbers from `first` to `last`."""
     return tuple((number, str(number)) for number in range(first, last + 1, step))
 
 
 def setting_row(setting: Setting, now: Value, key: T) -> Row[T]:
     """The row of a setting: its name, and its value between two arrows that can be clicked."""
-    word = next((word for value, word in setting.values if value == now), str(now))
+    words = dict(setting.values)
+    word = words.get(now, str(now))
     text = f"{setting.name:<{_SETTING_CELLS}}◂{word:^{_VALUE_CELLS}}▸"
     spans = (
         Span(_SETTING_CELLS, _SETTING_CELLS + 1, "sign", -1),
@@ -273,10 +286,13 @@ def next_value(setting: Setting, now: Value, step: int) -> Value:
     """
     values = [value for value, _ in setting.values]
     if not isinstance(now, int) or len(values) <= _MOST_CYCLED:
-        return values[(values.index(now) + step) % len(values)]
+        index = values.index(now) + step
+        return values[index % len(values)]
     if step > 0:
-        return values[min(bisect_right(values, now), len(values) - 1)]
-    return values[max(0, bisect_left(values, now) - 1)]
+        next_index = bisect_right(values, now)
+        return values[min(next_index, len(values) - 1)]
+    index_before = bisect_left(values, now) - 1
+    return values[max(0, index_before)]
 
 
 ASKING_SETTINGS = (
@@ -314,7 +330,7 @@ SETTINGS = (
 
 
 class TypographyScreen(ListScreen[Setting]):
-    """Enter or Escape closes it; each change is made at once."""
+    """Changes how the text is laid out, at once. Enter or Escape closes the panel."""
 
     KEYS = (
         ("left,h", "step(-1)", "less"),
@@ -335,17 +351,22 @@ class TypographyScreen(ListScreen[Setting]):
         return [self._row(setting) for setting in SETTINGS]
 
     def _row(self, setting: Setting) -> Row[Setting]:
-        return setting_row(setting, getattr(self._config(), setting.key), setting)
+        value = getattr(self._config(), setting.key)
+        return setting_row(setting, value, setting)
 
     def action_step(self, step: int) -> None:
-        """Set the next value."""
-        if (setting := self.chosen) is not None:
+        """Set the next value of the chosen setting, or the one before."""
+        setting = self.chosen
+        if setting is not None:
             now = getattr(self._config(), setting.key)
             self._set(setting, next_value(setting, now, step))
 
     def action_default(self) -> None:
-        if (setting := self.chosen) is not None:
-            self._set(setting, getattr(Config(), setting.key))
+        """Set the default value of the chosen setting."""
+        setting = self.chosen
+        if setting is not None:
+            default = getattr(Config(), setting.key)
+            self._set(setting, default)
 
     def _set(self, setting: Setting, value: Value) -> None:
         self._change(setting.key, value)
@@ -362,13 +383,17 @@ class TypographyScreen(ListScreen[Setting]):
 
 
 def _ground(palette: Palette) -> str:
+    """Whether a theme is dark or light, or of the terminal's own colours."""
     if palette.terminal:
         return "own"
     return "dark" if palette.dark else "light"
 
 
 class ThemeScreen(ListScreen[str]):
-    """Dismissed with the name of a theme. The screen behind shows each as the cursor moves."""
+    """Dismissed with the name of a theme, which is empty to follow the terminal.
+
+    The screen behind the panel shows each theme as the cursor moves.
+    """
 
     def __init__(
         self,
@@ -377,21 +402,17 @@ class ThemeScreen(ListScreen[str]):
         problems: Sequence[str],
         usual: str,
     ) -> None:
-        """`current`: empty if none is chosen: `usual` is shown.
+        """`current`: the chosen theme; if it is empty, `usual` is shown.
 
         `problems`: one line for each invalid theme file.
         """
-        rows = [
+        rows = [Row("", "Follow the terminal", tail="dark or light")]
+        rows += [
             Row(palette.name, palette.title, tail=_ground(palette))
             for palette in palettes
         ]
         note = "\n".join((*problems, "Enter keeps it, Esc keeps the one before."))
-        super().__init__(
-            "Choose a theme",
-            note,
-            [Row("", "Follow the terminal", tail="dark or light"), *rows],
-            current,
-        )
+        super().__init__("Choose a theme", note, rows, current)
         self._usual = usual
 
     @on(RowList.Moved)
@@ -403,14 +424,12 @@ class ThemeScreen(ListScreen[str]):
 async def figures_panel(services: AppServices) -> ListScreen[str]:
     """Reading figures: today, the last seven days, and a row for each book.
 
-    Reads the disk in a thread.
+    The data is read in a thread.
     """
-    entries, _ = await asyncio.to_thread(
-        list_entries, services.user_data, Catalogue(services.paths)
-    )
-    figures = await asyncio.to_thread(
-        reading_figures, services.user_data, entries, date.today()
-    )
+    user_data = services.user_data
+    catalogue = Catalogue(services.paths)
+    entries, _ = await asyncio.to_thread(list_entries, user_data, catalogue)
+    figures = await asyncio.to_thread(reading_figures, user_data, entries, date.today())
     lines = list(describe_figures(figures))
     if not figures.books:
         lines.append("Time is counted while you read on in a book.")

@@ -1,7 +1,6 @@
-"""The contents of a book as a tree: filter, and go to a chapter."""
+"""The contents of a book as a tree, which can be filtered: leads to a chapter."""
 
 from collections.abc import Sequence
-from itertools import chain
 
 from gistread.book.model import Book
 from gistread.book.numbers import parse_number
@@ -12,9 +11,9 @@ from gistread.tui.screens.listing import ListScreen, Row
 
 
 def ancestors(book: Book) -> list[tuple[int, ...]]:
-    """Of each chapter, the indices of the chapters that it is part of, the highest first.
+    """For each chapter, the indices of the chapters that it is part of, the highest first.
 
-    They are the last ones of higher levels before it.
+    These are the last chapters of each higher level before it.
     """
     of_chapters: list[tuple[int, ...]] = []
     open_chapters: tuple[int, ...] = ()
@@ -33,17 +32,20 @@ def matches(title: str, typed: str) -> bool:
     """Whether the title has all words; `4` and `chapter 4` also find `IV` and `Four`."""
     title = folded(title.casefold())
     numbers = {parse_number(word.strip(".:")) for word in title.split()}
+
+    def is_in_title(word: str) -> bool:
+        is_number = word.isdecimal() and int(word) in numbers
+        return is_number or word in title
+
     words = folded(typed.casefold()).split()
     if any(word.isdecimal() for word in words):
         words = [word for word in words if word != "chapter"]
-    return all(
-        word in title or (word.isdecimal() and int(word) in numbers) for word in words
-    )
+    return all(is_in_title(word) for word in words)
 
 
 # Share from which a chapter counts as read: its last lines need not leave the screen.
 _ALL_READ = 0.97
-_STEP = 2  # indent of a chapter under its parent, in cells
+_STEP = 2  # Indent of a chapter under its parent, in cells
 
 
 class ContentsScreen(ListScreen[int]):
@@ -62,22 +64,21 @@ class ContentsScreen(ListScreen[int]):
     ) -> None:
         """`place`: offset of the view; `shown`: places given to the model for the last answer."""
         self._here = book.chapter_index(place)
-        super().__init__(
-            book.title or "Contents",
-            at=self._here,
-            placeholder="type to find a chapter",
-        )
+        title = book.title or "Contents"
+        hint = "type to find a chapter"
+        super().__init__(title, at=self._here, placeholder=hint)
         self._position = position
-        self._given = shown
+        self._shown_to_model = shown
         self._book = book
         self._ancestors = ancestors(book)
         self._words_per_minute = words_per_minute
 
     def rows_for(self, typed: str) -> Sequence[Row[int]]:
         """The chapters that match and those above them; all if nothing is typed."""
-        matching = self._matching(typed)
-        above = chain(*(self._ancestors[index] for index in matching))
-        return [self._row(index) for index in sorted({*matching, *above})]
+        shown: set[int] = set()
+        for index in self._matching(typed):
+            shown.update((index, *self._ancestors[index]))
+        return [self._row(index) for index in sorted(shown)]
 
     def show_rows(self, at: int | None) -> None:
         """Put the cursor on this chapter, or else on the one that matches best."""
@@ -86,18 +87,21 @@ class ContentsScreen(ListScreen[int]):
         super().show_rows(at)
 
     def _best(self, typed: str) -> int | None:
-        """The first chapter with these whole words, else the first that matches: `V` is not IV."""
+        """The first chapter that has these as whole words, or else the first that matches.
+
+        `V` also matches IV.
+        """
         matching = self._matching(typed)
         words = set(folded(typed.casefold()).split())
         for index in matching:
             title = folded(self._book.chapters[index].title.casefold())
-            if words <= {word.strip(".:") for word in title.split()}:
+            title_words = {word.strip(".:") for word in title.split()}
+            if words <= title_words:
                 return index
-        if not matching:
-            return None
-        return matching[0]
+        return matching[0] if matching else None
 
     def _matching(self, typed: str) -> list[int]:
+        """Indices of the chapters whose titles match."""
         return [
             index
             for index, chapter in enumerate(self._book.chapters)
@@ -107,23 +111,27 @@ class ContentsScreen(ListScreen[int]):
     def _row(self, index: int) -> Row[int]:
         book, chapter = self._book, self._book.chapters[index]
         start, end = chapter.start, book.chapter_end(index)
-        share = self._position.share_read(start, end)
-        if share >= _ALL_READ:
-            read = "read"
-        elif share > 0:
-            read = f"{max(1, round(100 * share))}%"
-        else:
-            read = ""
         words = book.words * (end - start) / max(1, len(book.text))
-        minutes = reading_time(words / max(1.0, self._words_per_minute))
-        given = sum(first < end and start < last for first, last in self._given)
+        duration = reading_time(words / max(1.0, self._words_per_minute))
+        shown_to_model = sum(
+            first < end and start < last for first, last in self._shown_to_model
+        )
         facts: list[str] = []
-        if given:
-            facts.append(f"■ {given} given to the model")
+        if shown_to_model:
+            facts.append(f"■ {shown_to_model} given to the model")
         if index == self._here:
             facts.append("← you")
-        facts += (f"{read:>4}", f"{minutes:>8} ")
-        indent = _STEP * (len(self._ancestors[index]) + 1)
-        return Row(
-            index, chapter.title or "Untitled", tail="  ".join(facts), indent=indent
-        )
+        facts.append(f"{self._read_words(start, end):>4}")
+        facts.append(f"{duration:>8} ")
+        depth = len(self._ancestors[index]) + 1
+        title = chapter.title or "Untitled"
+        return Row(index, title, tail="  ".join(facts), indent=_STEP * depth)
+
+    def _read_words(self, start: int, end: int) -> str:
+        """How much of a chapter the user has read: `read`, `40%`, or empty."""
+        share = self._position.share_read(start, end)
+        if share >= _ALL_READ:
+            return "read"
+        if share > 0:
+            return f"{max(1, round(100 * share))}%"
+        return ""

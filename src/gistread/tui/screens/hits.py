@@ -8,8 +8,9 @@ from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.text import Span
 from gistread.units import ELLIPSIS, counted, format_place
 
-MOST = 1000  # maximum hits in the list
-_BEFORE, _AFTER = 70, 110  # characters of context: two rows of a list 88 cells wide
+MOST = 1000  # Most hits in the list
+_BEFORE, _AFTER = 70, 110  # Characters of context: two rows of a list 88 cells wide
+_CHAPTER_CHARACTERS = 40
 
 
 class HitsScreen(ListScreen[int]):
@@ -20,16 +21,16 @@ class HitsScreen(ListScreen[int]):
     SPACED = True
 
     def __init__(self, book: Book, hits: SearchHits, current: int | None) -> None:
-        rows = [hit_row(book, hits, index) for index in range(min(MOST, len(hits)))]
-        limit = f", the first {MOST:,} are listed" if len(hits) > MOST else ""
-        best = ", the best first" if hits.mode is SearchMode.RANKED else ""
-        super().__init__(
-            f"All hits: {hits.words}",
-            f"{counted(len(hits), 'hit')}{limit or best} · {hits.mode} search",
-            rows,
-            current,
-            placeholder="type to filter",
-        )
+        title = f"All hits: {hits.words}"
+        count = min(MOST, len(hits))
+        rows = [hit_row(book, hits, index) for index in range(count)]
+        note = counted(len(hits), "hit")
+        if len(hits) > MOST:
+            note += f", the first {MOST:,} are listed"
+        elif hits.mode is SearchMode.RANKED:
+            note += ", the best first"
+        note += f" · {hits.mode} search"
+        super().__init__(title, note, rows, current, placeholder="type to filter")
 
 
 def hit_row(book: Book, hits: SearchHits, index: int) -> Row[int]:
@@ -38,16 +39,16 @@ def hit_row(book: Book, hits: SearchHits, index: int) -> Row[int]:
     text, spans = quote_around(book.text, 0, (start, end), hits.marked(index))
     chapter = book.chapter_title(start)
     place = format_place(start, len(book.text))
-    tail = " · ".join(filter(None, (chapter[:40], place)))
+    tail = " · ".join(filter(None, (chapter[:_CHAPTER_CHARACTERS], place)))
     return Row(index, text, tail=tail, spans=spans)
 
 
 def quote_around(
     text: str, offset: int, hit: tuple[int, int], marked: Iterable[tuple[int, int]]
 ) -> tuple[str, tuple[Span, ...]]:
-    """A hit with the words around it, and its marks.
+    """A hit with the words around it, and spans of the marked words.
 
-    `offset`: where `text` begins in the book of hit and marks.
+    `offset`: where `text` begins in the book. `hit` and `marked` are ranges of the book.
     """
     start, end = hit[0] - offset, hit[1] - offset
     left, right = _cut_at_spaces(text, start, end)
@@ -65,7 +66,7 @@ def quote_around(
 
 
 def _cut_at_spaces(text: str, start: int, end: int) -> tuple[int, int]:
-    """The range around a hit to show; it begins and ends at spaces, where there are any."""
+    """The range of the text to show around a hit; if possible, it begins and ends at spaces."""
     left = max(0, start - _BEFORE)
     right = min(len(text), end + _AFTER)
     if left > 0:

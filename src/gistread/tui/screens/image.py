@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from textual import events
 from textual.app import ComposeResult
@@ -21,8 +23,12 @@ from gistread.tui.text import clean
 from gistread.tui.text.figure import Figure
 from gistread.tui.widgets.lines import Actions, Line
 
-_OTHERS = ("←", "previous", "step(-1)"), ("→", "next", "step(1)")
-_CHOICES = ("Enter", "go to it in the book", "go"), ("Esc", "close", "dismiss(None)")
+# (key, word, action)
+_OTHERS = (("←", "previous", "step(-1)"), ("→", "next", "step(1)"))
+_CHOICES = (
+    ("Enter", "go to it in the book", "go"),
+    ("Esc", "close", "dismiss(None)"),
+)
 
 
 class ImageScreen(ModalScreen[int | None]):
@@ -42,25 +48,24 @@ class ImageScreen(ModalScreen[int | None]):
         super().__init__()
         self._book = book
         self._path = path
-        self._at = first
+        self._at = first  # Index of the picture that is shown
         self._drawer = drawer
 
     def compose(self) -> ComposeResult:
+        actions = list(_CHOICES)
+        if len(self._book.images) > 1:
+            actions = [*_OTHERS, *_CHOICES]
         with Vertical(id="viewer"):
             yield Line(id="viewer-title")
             yield Container(id="viewer-picture")
             yield Static("", id="viewer-caption", markup=False)
-            yield Actions(
-                *(_OTHERS if len(self._book.images) > 1 else ()),
-                *_CHOICES,
-                id="viewer-keys",
-            )
+            yield Actions(*actions, id="viewer-keys")
 
     def on_mount(self) -> None:
         self._show()
 
-    def action_step(self, by: int) -> None:
-        self._at = (self._at + by) % len(self._book.images)
+    def action_step(self, step: int) -> None:
+        self._at = (self._at + step) % len(self._book.images)
         self._show()
 
     def action_go(self) -> None:
@@ -78,23 +83,27 @@ class ImageScreen(ModalScreen[int | None]):
         return self._book.images[self._at]
 
     def _show(self) -> None:
-        words = clean(
-            " ".join(self._book.text[self._image.start : self._image.end].split())
-        )
+        """Show the caption of the picture at once, and draw it in a worker."""
+        image = self._image
+        caption = " ".join(self._book.text[image.start : image.end].split())
         title = f"Picture {self._at + 1} of {len(self._book.images)}"
         self.query_one("#viewer-title", Line).update(title)
-        self.query_one("#viewer-caption", Static).update(words)
-        self.run_worker(self._draw(self._image, title), exclusive=True)
+        self.query_one("#viewer-caption", Static).update(clean(caption))
+        work: Any = partial(self._draw, image, title)
+        self.run_worker(work, exclusive=True)
 
     async def _draw(self, image: Image, title: str) -> None:
-        room = self.query_one("#viewer-picture", Container)
-        drawn, picture = await _drawn(
-            self._drawer, lambda: unpack(read_picture(self._path, image.source))
-        )
+        """Draw a picture, and add its size to the title."""
+
+        def read() -> Picture:
+            return unpack(read_picture(self._path, image.source))
+
+        frame = self.query_one("#viewer-picture", Container)
+        widget, picture = await _drawn(self._drawer, read)
         if picture is not None:
             title += f" · {picture.width} × {picture.height} · {picture.kind}"
-        await room.remove_children()
-        await room.mount(drawn)
+        await frame.remove_children()
+        await frame.mount(widget)
         self.query_one("#viewer-title", Line).update(title)
 
 
@@ -122,8 +131,8 @@ class CoverScreen(ModalScreen[None]):
         self.run_worker(self._draw())
 
     async def _draw(self) -> None:
-        drawn, _ = await _drawn(self._drawer, lambda: unpack(self._data))
-        await self.query_one("#viewer-picture", Container).mount(drawn)
+        widget, _ = await _drawn(self._drawer, lambda: unpack(self._data))
+        await self.query_one("#viewer-picture", Container).mount(widget)
 
     def on_click(self) -> None:
         self.dismiss(None)
@@ -132,12 +141,13 @@ class CoverScreen(ModalScreen[None]):
 async def _drawn(
     drawer: Drawer, read: Callable[[], Picture]
 ) -> tuple[Widget, Picture | None]:
-    """A picture as large as possible; or why it cannot be drawn, and None."""
+    """A widget that shows a picture, and the picture; if it fails, why, and None."""
     try:
         picture = await asyncio.to_thread(read)
         return await _enlarged(drawer, picture), picture
     except GistreadError as error:
-        return Static(clean(str(error)), classes="viewer-message", markup=False), None
+        message = clean(str(error))
+        return Static(message, classes="viewer-message", markup=False), None
 
 
 async def _enlarged(drawer: Drawer, picture: Picture) -> Widget:
@@ -160,12 +170,19 @@ class FigureView(Widget):
         self._forget(self._figure)
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
-        return self._figure.limited(container.height).cells_in(container.width)[0]
+        columns, _ = self._cells_in(container)
+        return columns
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return self._figure.limited(container.height).cells_in(container.width)[1]
+        _, rows = self._cells_in(container)
+        return rows
+
+    def _cells_in(self, container: Size) -> tuple[int, int]:
+        """(columns, rows) of the picture in its container."""
+        figure = self._figure.limited(container.height)
+        return figure.cells_in(container.width)
 
     def render_line(self, y: int) -> Strip:
-        return Strip(self._figure.row(y, *self.size), self.size.width).apply_style(
-            self.rich_style
-        )
+        width, height = self.size
+        strip = Strip(self._figure.row(y, width, height), width)
+        return strip.apply_style(self.rich_style)

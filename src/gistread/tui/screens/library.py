@@ -45,9 +45,10 @@ _NONE_OF = {
     Group.UNREAD: "You have begun every book.",
     Group.FINISHED: "You have not finished any book yet.",
 }
-_KEY_LINE_ROWS = 12
-_ONE_ROW = 110  # columns that hold every key
-_INDEX_SHOWN_S = 1.0
+_KEY_LINE_ROWS = 12  # Below this height of the screen, the key line is hidden
+_ONE_ROW = 110  # Columns that hold every key
+_INDEX_SHOWN_S = 1.0  # Between two looks at the progress of the index
+_NOTICE_S = 8  # Seconds that warnings and outcomes are shown
 _REDRAW_S = 0.1  # Between two looks at what is being added
 _HOW_TO_BEGIN = (
     "No books yet. {library-get} gets one from a catalogue, {library-add} adds a folder of books, "
@@ -56,7 +57,10 @@ _HOW_TO_BEGIN = (
 
 
 class PathScreen(Panel[Path | None]):
-    """Asks for a path. Dismissed with it if it has no `problem`."""
+    """Asks for a path, and is dismissed with it.
+
+    `problem` returns what is wrong with a path, which is shown; or nothing.
+    """
 
     def __init__(
         self,
@@ -69,22 +73,21 @@ class PathScreen(Panel[Path | None]):
         self._problem = problem
 
     def compose_panel(self) -> ComposeResult:
-        yield Static(
-            "Tab completes what is typed.",
-            id="note",
-            classes="panel-note",
-            markup=False,
-        )
+        note = "Tab completes what is typed."
+        yield Static(note, id="note", classes="panel-note", markup=False)
         yield PathInput(self._typed, id="path")
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
-        if event.value.strip():
-            path = absolute(Path(event.value.strip()))
-            if problem := self._problem(path):
-                self.query_one("#note", Static).update(clean(problem))
-            else:
-                self.dismiss(path)
+        typed = event.value.strip()
+        if not typed:
+            return
+        path = absolute(Path(typed))
+        problem = self._problem(path)
+        if problem:
+            self.query_one("#note", Static).update(clean(problem))
+        else:
+            self.dismiss(path)
 
 
 class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
@@ -101,7 +104,10 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
         session: Session | None = None,
         back_to: Opening | None = None,
     ) -> None:
-        """`session`: that of the book open behind it. `back_to`: see `_search_or_ask`."""
+        """`session`: of the book that is open behind the library.
+
+        `back_to`: the hit or source to go back to in the list of all books.
+        """
         super().__init__()
         self._session = session
         self._back_to = back_to
@@ -109,11 +115,12 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
         self._books = books
         self._entries: list[LibraryEntry] = []
         self._order = Order.LAST_READ
-        self._group: Group | None = None  # The only one shown; None: all
-        self._removed: list[LibraryEntry] = []  # In this session, for undo
+        self._group: Group | None = None  # The group that is shown alone; None: all
+        # Books removed since the library was opened, for undo
+        self._removed: list[LibraryEntry] = []
         self._removal_notice = LatestNotice(self)
         self._adding = ""  # Progress of adding books; empty if none are being added
-        self._stops_adding = False
+        self._stops_adding = False  # Whether adding is to stop soon
         self._asker = LibraryAsker(services, session)
         self._indexing = ""  # Progress of the index; empty if it is up to date
 
@@ -136,16 +143,16 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
             self._search_or_ask(asking=False, at=self._back_to)
 
     def on_resize(self, event: events.Resize) -> None:
-        self.update_classes(
-            {
-                "-short": event.size.height < _KEY_LINE_ROWS,
-                "-wide": event.size.width >= _ONE_ROW,
-            }
-        )
+        classes = {
+            "-short": event.size.height < _KEY_LINE_ROWS,
+            "-wide": event.size.width >= _ONE_ROW,
+        }
+        self.update_classes(classes)
         self.call_after_refresh(self._show_lines)
 
     @work(exclusive=True, group="read")
     async def reload(self) -> None:
+        """Read the list of books, how far they are read, and the index."""
         self._entries, problem = await asyncio.to_thread(self._books.entries)
         if problem:
             self._warn(problem)
@@ -157,7 +164,7 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
 
     @work(exclusive=True, group="index")
     async def _follow_index(self) -> None:
-        """Index new books, and show how far that is."""
+        """Index new books, and show the progress."""
         self._indexing = await asyncio.to_thread(self._books.start_indexing)
         while self._indexing and self.is_mounted:
             self._show_lines()
@@ -167,9 +174,12 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
             self._show_lines()
 
     def _show(self, at: LibraryEntry | None = None, index: int = 0) -> None:
+        """Show the books that match, with the cursor on this one, or at this place."""
         typed = self.query_one(FilterInput).value
-        shown = sort_entries(filter_entries(self._entries, typed), self._order)
-        shown.sort(key=lambda entry: not entry.ids)  # the sample after the user's own
+        matching = filter_entries(self._entries, typed)
+        shown = sort_entries(matching, self._order)
+        # The sample comes after the user's own books: only these have ids.
+        shown.sort(key=lambda entry: not entry.ids)
         if self._group is not None:
             shown = [entry for entry in shown if group_of(entry) is self._group]
         filtered = bool(typed.strip()) or self._group is not None
@@ -177,6 +187,7 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
         self._show_lines()
 
     def filter_books(self) -> None:
+        """Open the line that filters the list."""
         line = self.query_one(FilterInput)
         line.display = True
         self.set_focus(line)
@@ -220,15 +231,14 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
         if self.query_one(FilterInput).has_focus:
             hints = key_hints(self._services, "filter")
         else:
-            closes_nothing = self._session is None and not self._adding
-            hidden = "library-close" if closes_nothing else ""
-            hints = key_hints(
-                self._services, "library", self._leading_keys(), hidden=hidden
-            )
+            can_close = self._session is not None or bool(self._adding)
+            hidden = "" if can_close else "library-close"
+            leading = self._leading_keys()
+            hints = key_hints(self._services, "library", leading, hidden=hidden)
         self.query_one("#keys", KeyLine).show_keys(hints)
 
     def _leading_keys(self) -> list[tuple[str, str]]:
-        """The keys that matter now, each with what it does."""
+        """(command id, word) of the keys that matter now."""
         leading: list[tuple[str, str]] = []
         if self._adding:
             leading.append(("library-close", "stop"))
@@ -242,10 +252,11 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
 
     @property
     def _has_books(self) -> bool:
-        """Whether there are any but the sample."""
+        """Whether there are any books but the sample."""
         return any(entry.ids for entry in self._entries)
 
     def _show_header(self) -> None:
+        """Show how many books there are, their order, and a tab for each group."""
         header = self.query_one("#header", HeaderLine)
         count = self._adding or self._indexing or count_books(self._entries)
         order = f"by {self._order}"
@@ -261,7 +272,7 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
 
     @property
     def _note(self) -> str:
-        """What to say where there are no books."""
+        """What to say in place of a list without books; empty if it has books."""
         if not self._has_books:
             return self._services.with_keys(_HOW_TO_BEGIN)
         if self._group is not None and self._list.current is None:
@@ -270,6 +281,7 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
 
     @on(BookList.Moved)
     def _show_about(self) -> None:
+        """Show the details of the chosen book."""
         entry = self._list.current
         hint = ""
         if entry is not None and entry.missing:
@@ -277,7 +289,7 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
         self.query_one(BookDetails).show(entry, self._list.now_s, hint)
 
     def _warn(self, text: str) -> None:
-        self.notify(text, severity="warning", timeout=8)
+        self.notify(text, severity="warning", timeout=_NOTICE_S)
 
     @on(Clicked, "#books")
     def _clicked(self, event: Clicked) -> None:
@@ -286,13 +298,13 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
             self.open_chosen()
 
     def open_chosen(self) -> None:
+        """Open the chosen book; if its file is missing, ask where it is."""
         entry = self._list.current
         if entry is None:
             return
         if entry.path is None:
-            self._warn(
-                "This book came from standard input: pipe it in again, or open its file."
-            )
+            advice = "pipe it in again, or open its file."
+            self._warn(f"This book came from standard input: {advice}")
         elif entry.missing:
             self.find_chosen()
         else:
@@ -323,23 +335,27 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
         """
         from gistread.tui.screens.all_books import AllBooksScreen
 
-        opening = await self.app.push_screen_wait(
-            AllBooksScreen(self._books, self._asker, asking=asking, at=at, typed=words)
+        screen = AllBooksScreen(
+            self._books, self._asker, asking=asking, at=at, typed=words
         )
+        opening = await self.app.push_screen_wait(screen)
         if opening is not None:
             self.dismiss(opening)
 
     def step_group(self, step: int) -> None:
         """Show the next group alone, or all books."""
-        self._show_group(_GROUPS[(_GROUPS.index(self._group) + step) % len(_GROUPS)])
+        index = _GROUPS.index(self._group) + step
+        self._show_group(_GROUPS[index % len(_GROUPS)])
 
     def _show_group(self, group: Group | None) -> None:
         self._group = group
         self._show(self._list.current)
 
     def change_order(self) -> None:
+        """Sort the books in the next order."""
         orders = list(Order)
-        self._order = orders[(orders.index(self._order) + 1) % len(orders)]
+        next_index = orders.index(self._order) + 1
+        self._order = orders[next_index % len(orders)]
         self._show(self._list.current)
 
     @work
@@ -353,28 +369,27 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
 
     @work
     async def open_path(self) -> None:
+        """Ask for the path of a book, and open it."""
+
         def problem(path: Path) -> str:
             if is_folder(path):
-                return (
-                    f"{path} is a folder: {self._services.key_hint('library-add')} adds the "
-                    "books in it."
-                )
+                key = self._services.key_hint("library-add")
+                return f"{path} is a folder: {key} adds the books in it."
             if is_file(path):
                 return ""
             return f"No such file: {path}"
 
-        path = await self.app.push_screen_wait(
-            PathScreen("Open a book", problem=problem)
-        )
+        screen = PathScreen("Open a book", problem=problem)
+        path = await self.app.push_screen_wait(screen)
         if path is not None:
             self.dismiss(Opening(path))
 
     @work
     async def add_books(self) -> None:
+        """Ask for a folder or a book, and add it to the library."""
         if self._adding:
-            self._warn(
-                f"Books are being added; {self._services.key_hint('library-close')} stops that."
-            )
+            key = self._services.key_hint("library-close")
+            self._warn(f"Books are being added; {key} stops that.")
             return
         screen = PathScreen("Add a folder with its books, or a book")
         path = await self.app.push_screen_wait(screen)
@@ -382,6 +397,8 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
             await self._add(path)
 
     async def _add(self, path: Path) -> None:
+        """Add the books at a path, and list the files that could not be read."""
+
         def report(so_far: adding.AddResult) -> None:
             self._adding = f"adding: {so_far.new + so_far.known} books"
 
@@ -402,16 +419,15 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
             with suppress(NoMatches):  # The screen was closed meanwhile.
                 self._show_lines()
         self.reload()
-        self.notify(describe_added(added), timeout=8)
+        self.notify(describe_added(added), timeout=_NOTICE_S)
         if added.failed and self.is_current:
             rows = [
                 Row(str(number), failure.reason, str(failure.path.parent))
                 for number, failure in enumerate(added.failed)
             ]
             title = f"{counted(len(rows), 'file')} could not be read"
-            await self.app.push_screen(
-                ListScreen(title, "The others were added.", rows)
-            )
+            screen = ListScreen(title, "The others were added.", rows)
+            await self.app.push_screen(screen)
 
     async def on_unmount(self) -> None:
         self._stops_adding = True
@@ -419,34 +435,38 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
         await self._asker.close()
 
     async def remove_chosen(self) -> None:
+        """Remove the chosen book from the list, but not its file."""
         entry = self._list.current
         if entry is None:
             return
         if not entry.ids:
             self._warn("The sample disappears once you have a few books.")
             return
-        if not await self._written(lambda: self._books.catalogue.remove(entry.ids)):
+        catalogue = self._books.catalogue
+        if not await self._written(lambda: catalogue.remove(entry.ids)):
             return
         self._removed.append(entry)
         self._entries = [other for other in self._entries if other is not entry]
         self._show(index=self._list.index)
         key = self._services.key_hint("library-undo")
-        self._removal_notice.show(
-            f"{entry.title} is removed from the list; {key} restores it. Its file is untouched."
-        )
+        removed = f"{entry.title} is removed from the list; {key} restores it."
+        self._removal_notice.show(f"{removed} Its file is untouched.")
 
     async def restore_removed(self) -> None:
+        """Restore the book that was removed last."""
         if not self._removed:
             self._warn("No book has been removed.")
             return
         entry = self._removed[-1]
-        if await self._written(lambda: self._books.catalogue.restore(*entry.ids)):
+        catalogue = self._books.catalogue
+        if await self._written(lambda: catalogue.restore(*entry.ids)):
             self._removed.pop()
             self._removal_notice.withdraw()
             self._entries.append(entry)
             self._show(entry)
 
     async def _written(self, write: Callable[[], None]) -> bool:
+        """Write in a thread. Warns and returns False if that fails."""
         try:
             await asyncio.to_thread(write)
         except GistreadError as error:

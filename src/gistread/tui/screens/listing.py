@@ -1,6 +1,6 @@
-"""The panels over a screen.
+"""Panels over a screen, and lists in them.
 
-One frame, and one list with a filter, a cursor and the keys for its rows.
+All have the same frame. A list has a cursor, keys for its rows, and often a line that filters it.
 """
 
 from collections.abc import Sequence
@@ -25,12 +25,13 @@ from gistread.units import format_place
 
 T = TypeVar("T")
 _LEAST_ROWS = 6  # Of a list that takes the height it needs
-_AROUND_ROWS = 8  # Of the panel around it
-_PLACE_OF_CHOSEN = 0.4  # Of the list's height, where the cursor is at first
+_AROUND_ROWS = 8  # Rows of a panel around its list
+# Where the cursor is at first, from the top (0) to the bottom (1) of the list
+_PLACE_OF_CHOSEN = 0.4
 
 
 def place_in(book: Book, offset: int, length: int = 0) -> str:
-    """`34% · Chapter 2`.
+    """A place in words: `34% · Chapter 2`.
 
     `length`: characters of the whole book, if `book` is only its beginning.
     """
@@ -47,7 +48,7 @@ class Panel(ModalScreen[ScreenResultType]):
     BINDINGS = own_keys(("escape", "leave", "Close"), priority=True)
     CLOSE = "[@click=screen.leave]Esc close[/]"  # In the border
     CLEAR = "[@click=screen.leave]Esc clear[/]"  # While a list is filtered
-    # Whether its list may take the whole height, and keeps what it has taken while it is filtered
+    # Whether the panel may be as tall as the screen. It keeps its height while it is filtered.
     TALL = False
     # Textual declares no class variables.
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
@@ -58,13 +59,14 @@ class Panel(ModalScreen[ScreenResultType]):
         self._title = title
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes=f"panel{' -tall' * self.TALL}") as frame:
+        classes = "panel -tall" if self.TALL else "panel"
+        with Vertical(classes=classes) as frame:
             frame.border_title = Content(clean(self._title))
             frame.border_subtitle = self.CLOSE
             yield from self.compose_panel()
 
     def compose_panel(self) -> ComposeResult:
-        """What is in the frame."""
+        """The widgets in the frame."""
         raise NotImplementedError
 
     def on_click(self, event: events.Click) -> None:
@@ -79,25 +81,28 @@ class Panel(ModalScreen[ScreenResultType]):
         if self.is_mounted:
             await super().action_dismiss(result)
         else:
+            # Later than what is called later: by then it may be mounted.
             self.call_later(self.call_later, self.action_dismiss, result)
 
 
 @dataclass(frozen=True, slots=True)
 class Row(Generic[T]):
-    """One choice. A row without a key cannot be chosen: a heading, or text in another `style`."""
+    """A row that can be chosen, or without a key a heading or text in another `style`."""
 
     key: T | None
     text: str
-    about: str = ""  # Below it, muted
+    about: str = ""  # Muted lines below the text
     also: str = ""  # More words that the filter matches
     tail: str = ""  # Muted, at the right
     spans: tuple[Span, ...] = ()
     indent: int = 0
     hanging: str = ""
-    style: str = "heading"  # Without a key
+    style: str = "heading"  # Of a row without a key
 
     def blocks(self, number: int, *, spaced: bool) -> list[Block]:
-        above = int(number > 0 and (spaced or self.key is None))
+        """The blocks of the row, the `number`th from 0. `spaced`: with empty rows between rows."""
+        is_set_apart = spaced or self.key is None
+        above = 1 if number > 0 and is_set_apart else 0
         if self.key is None:
             level = 4 if self.style == "heading" else 0
             return [Block(self.text, style=self.style, level=level, blank_before=above)]
@@ -110,17 +115,15 @@ class Row(Generic[T]):
             hanging=self.hanging,
             blank_before=above,
         )
-        about = [line for line in self.about.split("\n") if line]
-        return [
-            text,
-            *(
-                Block(line, key=number, style="muted", indent=2, blank_before=0)
-                for line in about
-            ),
+        about = [
+            Block(line, key=number, style="muted", indent=2, blank_before=0)
+            for line in self.about.split("\n")
+            if line
         ]
+        return [text, *about]
 
     def holds(self, words: Sequence[str]) -> bool:
-        """Whether every one of these folded words is in it."""
+        """Whether all of these folded words are in the row."""
         text = folded(f"{self.text} {self.about} {self.also}".casefold())
         return all(word in text for word in words)
 
@@ -145,13 +148,13 @@ class ListScreen(Panel[T | None]):
         *own_keys(("enter", "choose"), ("q", "leave"), ("slash", "filter")),
     ]
     AUTO_FOCUS = ""
-    ENTER = ""  # What Enter does, in a word; empty: it is plain
-    # Keys of the list, as for `own_keys`, shown below it
+    ENTER = ""  # What Enter does, in a word; empty if that goes without saying
+    # Keys of the list, as for `own_keys`; they are shown below it
     KEYS: ClassVar[tuple[tuple[str, str, str], ...]] = ()
-    LETTERS = False
+    LETTERS = False  # Whether letters are keys of the list
     FILTERS = True  # Whether only rows with the words in the line are shown
     SPACED = False  # Whether empty rows stand between the rows
-    # What to do with the chosen row; a key of the list may say another (`leave_with`)
+    # What to do with the chosen row; keys of the list set other verbs (`leave_with`)
     verb = "go"
 
     def __init__(
@@ -164,15 +167,15 @@ class ListScreen(Panel[T | None]):
         placeholder: str = "",
         typed: str = "",
     ) -> None:
-        """`at`: key of the row for the cursor; `typed`: what stands in the line at first."""
+        """`at`: key of the row for the cursor; `typed`: what is in the line at first."""
         super().__init__(title)
         self.note = note
         self.rows = rows
         self.at = at
-        self.shown: Sequence[Row[T]] = ()
+        self.shown: Sequence[Row[T]] = ()  # The rows that match what is typed
         self._placeholder = placeholder
         self._first_typed = typed
-        self._most_rows = _LEAST_ROWS  # that a tall panel has shown
+        self._most_rows = _LEAST_ROWS  # The most rows that a tall panel has shown
 
     def compose_panel(self) -> ComposeResult:
         yield Static(self.note, classes="panel-note", id="note", markup=False)
@@ -200,6 +203,7 @@ class ListScreen(Panel[T | None]):
 
     @property
     def typed(self) -> str:
+        """What is typed in the line; empty without a line."""
         if not self._placeholder:
             return ""
         return self.query_one("#typed", Input).value.strip()
@@ -228,13 +232,14 @@ class ListScreen(Panel[T | None]):
 
     @property
     def _first_key(self) -> int | None:
-        return next(
-            (number for number, row in enumerate(self.shown) if row.key is not None),
-            None,
-        )
+        """The number of the first row that can be chosen."""
+        for number, row in enumerate(self.shown):
+            if row.key is not None:
+                return number
+        return None
 
     def _number_of(self, key: T | None) -> int | None:
-        """The row with this key, else the first that can be chosen."""
+        """The number of the row with this key, or else of the first that can be chosen."""
         if key is not None:
             for number, row in enumerate(self.shown):
                 if row.key == key:
@@ -250,7 +255,7 @@ class ListScreen(Panel[T | None]):
             for block in row.blocks(number, spaced=self.SPACED)
         ]
         if self.TALL and not self.list.size.height:
-            # About what it needs, until that can be measured
+            # About the height that it needs, until that can be measured
             self.query_one(".panel").styles.height = _AROUND_ROWS + len(blocks)
         self.list.show(blocks or [Block(self.nothing, style="muted", blank_before=0)])
         self.list.set_cursor(self._number_of(at))
@@ -261,10 +266,10 @@ class ListScreen(Panel[T | None]):
 
     def _actions(self) -> Sequence[ActionItem]:
         """The keys of the list, with Enter and the filter if it has rows."""
-        actions: list[ActionItem] = [
-            (display_key(keys.split(",")[0]), word, action)
-            for keys, action, word in self.KEYS
-        ]
+        actions: list[ActionItem] = []
+        for keys, action, word in self.KEYS:
+            first_key, _, _ = keys.partition(",")
+            actions.append((display_key(first_key), word, action))
         if not self.shown:
             if self.LETTERS:
                 return ()
@@ -280,23 +285,25 @@ class ListScreen(Panel[T | None]):
         self.call_after_refresh(self._fit)
 
     def _fit(self) -> None:
-        """Give a tall panel the height that its rows need; filtered, it keeps what it has."""
-        # None before it is mounted, and once it is closed
+        """Give a tall panel the height that its rows need. It does not shrink while filtered."""
+        # There is no list before the panel is mounted, and once it is closed.
         rows = self.query_one_optional("#rows", RowList)
         if not self.TALL or rows is None or not rows.size.height:
             return
         panel = self.query_one(".panel")
         self._most_rows = max(self._most_rows, self.list.row_count)
         before = panel.styles.height
-        height = panel.outer_size.height - self.list.size.height + self._most_rows
+        rows_around = panel.outer_size.height - self.list.size.height
+        height = rows_around + self._most_rows
         panel.styles.height = height
         if before is None or before.value != height:
-            # A list squeezed to one row tells too little: measure again
+            # A list squeezed to one row cannot be measured well: measure again.
             self.call_after_refresh(self._fit)
         else:
-            self.list.show_heading()  # now it may fit
+            self.list.show_heading()  # There may be room for it now.
 
     def say(self, note: str) -> None:
+        """Show this above the list."""
         self.note = note
         line = self.query_one("#note", Static)
         line.update(clean(note))
@@ -308,16 +315,15 @@ class ListScreen(Panel[T | None]):
 
     @on(Input.Submitted, "#typed")
     async def _line_entered(self) -> None:
-        """Enter comes after the letters before it, however fast they are typed."""
+        """Choose. The line reports Enter after the letters before it, however fast they came."""
         await self.run_action("choose")
 
     def filtered(self) -> None:
-        """The line has changed."""
+        """Show the rows for what is typed now."""
         self.show_rows(None if self.typed else self.at)
         is_filtered = self.query_one("#typed", Input).value != self._first_typed
-        self.query_one(".panel").border_subtitle = (
-            self.CLEAR if is_filtered else self.CLOSE
-        )
+        panel = self.query_one(".panel")
+        panel.border_subtitle = self.CLEAR if is_filtered else self.CLOSE
 
     def action_move(self, action: str, *arguments: int) -> None:
         getattr(self.list, f"action_{action}")(*arguments)
@@ -327,24 +333,25 @@ class ListScreen(Panel[T | None]):
             self.set_focus(self.query_one("#typed"))
 
     def action_choose(self) -> None:
-        if (key := self.chosen) is not None:
+        key = self.chosen
+        if key is not None:
             self.choose(key)
 
     def choose(self, key: T) -> None:
+        """Do what the list is for with the chosen row: by default, close with its key."""
         self.dismiss(key)
 
     def action_leave_with(self, verb: str) -> None:
+        """Close with the chosen row and another verb."""
         if self.chosen is not None:
             self.verb = verb
             self.dismiss(self.chosen)
 
     def action_leave(self) -> None:
-        """Restore the line and go back to the list first, then close."""
-        if (
-            self._placeholder
-            and self.query_one("#typed", Input).value != self._first_typed
-        ):
-            self.query_one("#typed", Input).value = self._first_typed
+        """Restore the line; if it is as at first, go back to the list; in the list, close."""
+        line = self.query_one("#typed", Input) if self._placeholder else None
+        if line is not None and line.value != self._first_typed:
+            line.value = self._first_typed
         elif self.list.can_focus and not self.list.has_focus:
             self.set_focus(self.list)
         else:
@@ -353,12 +360,13 @@ class ListScreen(Panel[T | None]):
     @on(Clicked, "#rows")
     def _clicked(self, event: Clicked) -> None:
         """Choose the row; in a list with keys of its own, a first click only moves the cursor."""
-        if event.block_key is not None and (event.again or not self.LETTERS):
+        is_choice = event.again or not self.LETTERS
+        if event.block_key is not None and is_choice:
             self.action_choose()
 
 
 class AskScreen(ListScreen[str]):
-    """A list with a line for an answer of one's own.
+    """A list with a line for another answer.
 
     Dismissed with what is typed, or the key of the chosen row.
     """
@@ -366,7 +374,8 @@ class AskScreen(ListScreen[str]):
     FILTERS = False
 
     def action_choose(self) -> None:
-        if answer := self.typed or self.chosen:
+        answer = self.typed or self.chosen
+        if answer:
             self.dismiss(answer)
 
 

@@ -1,8 +1,13 @@
-"""Chooses a model and its role: one on this machine, a download, a path or address, or none."""
+"""Chooses a model for reading or answering.
+
+It is on this machine, to be downloaded, or named by a path or an address.
+"""
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from textual import on
 from textual.app import ComposeResult
@@ -25,9 +30,7 @@ from gistread.tui.text import clean
 from gistread.tui.widgets.row_list import RowList
 from gistread.units import format_size
 
-_REDRAW_S = 0.1  # how often the progress of a download is drawn
-
-
+_REDRAW_S = 0.1  # Between two looks at what has changed, such as a download
 _TITLES = {
     Role.READING: "Choose the model that reads",
     Role.ASKING: "Choose the model that answers",
@@ -54,18 +57,17 @@ class ModelScreen(ListScreen[ModelKey]):
 
         `words`: length of the open book, for estimates of time; 0 without one.
         """
-        super().__init__(
-            _TITLES[Role.READING], placeholder="filter, or a path or address"
-        )
+        placeholder = "filter, or a path or address"
+        super().__init__(_TITLES[Role.READING], placeholder=placeholder)
         self._chosen = {role: str(getattr(config, role)) for role in Role}
         self._downloads = downloads
         self.role = Role.READING
         self._models: list[ModelFile] = []
         self._starter: Path | None = None
         self._free_bytes = 0
-        self._whole = False  # whether every model is listed
-        self._searching = True
-        # Whether the user moved the cursor; before, it stays on the current model
+        self._whole = False  # Whether every model is listed
+        self._searching = True  # Whether models are still being looked for
+        # Whether the user moved the cursor; until then, it stays on the current model
         self._moved = False
         self._results = results
         self._loaded = loaded
@@ -88,34 +90,35 @@ class ModelScreen(ListScreen[ModelKey]):
     def _on_downloaded(self, path: Path) -> None:
         """List the models again, with the cursor on this one."""
         self.at, self._moved = str(path), False
-        self.run_worker(self._find(), group="find", exclusive=True)
+        work: Any = self._find
+        self.run_worker(work, group="find", exclusive=True)
 
     async def _find(self) -> None:
-        """Read the headers of all models, which a slow disk takes seconds for."""
+        """Find all models and what is known of them. On a slow disk, this takes seconds."""
         self._searching = True
-
-        def read() -> tuple[list[ModelFile], dict[Path, CheckResult]]:
-            models = list(each_model())
-            if self._results is None:
-                return models, {}
-            result_of = self._results.by_file()
-            results = {model.path: result_of(model.path) for model in models}
-            checked = {
-                path: result for path, result in results.items() if result is not None
-            }
-            return models, checked
-
         try:
             self._starter = starter_path()
             self._free_bytes = available_bytes()
-            self._models, self._checked = await asyncio.to_thread(read)
+            self._models, self._checked = await asyncio.to_thread(self._read_models)
             self._draw()
-            # Asking a graphics card takes a second
+            # Asking a graphics card takes a second.
             self._free_bytes = await asyncio.to_thread(free_for_models)
             await self._downloads.prepare()
         finally:
             self._searching = False
         self._draw()
+
+    def _read_models(self) -> tuple[list[ModelFile], dict[Path, CheckResult]]:
+        """Read the headers of all models, and the results of their checks."""
+        models = list(each_model())
+        checked: dict[Path, CheckResult] = {}
+        if self._results is not None:
+            result_of = self._results.by_file()
+            for model in models:
+                result = result_of(model.path)
+                if result is not None:
+                    checked[model.path] = result
+        return models, checked
 
     def rows_for(self, typed: str) -> Sequence[Row[ModelKey]]:
         chooser = Chooser(
@@ -125,26 +128,24 @@ class ModelScreen(ListScreen[ModelKey]):
             self._starter,
             self._checked,
         )
-        self.rows = chooser.rows(
-            self._models,
-            self._downloads.rows(self._words),
-            whole=self._whole or bool(typed),
-        )
+        downloads = self._downloads.rows(self._words)
+        whole = self._whole or bool(typed)
+        self.rows = chooser.rows(self._models, downloads, whole=whole)
+        self.note = self._summary()
+        return super().rows_for(typed)
+
+    def _summary(self) -> str:
+        """How many models are on this machine, or what to do without any."""
         usable = sum(model.usable for model in self._models)
         if self._searching:
-            self.note = f"Looking for models on this machine … {usable or ''}".rstrip()
-        elif usable:
-            free = format_size(self._free_bytes)
-            self.note = (
-                f"{usable} on this machine · {free} of memory free · larger "
-                "ones understand more"
-            )
-        else:
-            self.note = (
-                "No model on this machine yet. Choose one to download; you confirm it.\n"
-                "Or get the small starter: gistread models get starter"
-            )
-        return super().rows_for(typed)
+            return f"Looking for models on this machine … {usable or ''}".rstrip()
+        if usable:
+            memory = f"{format_size(self._free_bytes)} of memory free"
+            return f"{usable} on this machine · {memory} · larger ones understand more"
+        return (
+            "No model on this machine yet. Choose one to download; you confirm it.\n"
+            "Or get the small starter: gistread models get starter"
+        )
 
     @property
     def nothing(self) -> str:
@@ -158,48 +159,43 @@ class ModelScreen(ListScreen[ModelKey]):
         """Draw what has changed: more models, or the progress of a download."""
         if not self.is_mounted:
             return
-        note = self.note
-        if self.rows_for(self.typed) != self.shown or self.note != note:
+        note_before = self.note
+        rows = self.rows_for(self.typed)  # This changes the note too.
+        if rows != self.shown or self.note != note_before:
             self.show_rows(self.chosen if self._moved else self.at)
 
     def show_rows(self, at: ModelKey | None) -> None:
+        """Put the cursor on this row, or else on the current model."""
         if at is None:
-            rows = self.rows_for(self.typed)
-            at = next(
-                (
-                    row.key
-                    for row in rows
-                    if isinstance(row, ModelRow) and row.is_current
-                ),
-                None,
-            )
+            for row in self.rows_for(self.typed):
+                if isinstance(row, ModelRow) and row.is_current:
+                    at = row.key
+                    break
         super().show_rows(at)
         self._show_detail()
 
     @on(RowList.Moved)
     def _show_detail(self) -> None:
+        """Show the details of the model under the cursor."""
+        row = None
         number = self.list.cursor_key
         if isinstance(number, int) and number < len(self.shown):
             row = self.shown[number]
-        else:
-            row = None
-        detail = row.detail if isinstance(row, ModelRow) else ""
-        if (
-            isinstance(row, ModelRow)
-            and row.is_current
-            and self.role is Role.READING
-            and self._loaded
-        ):
-            detail = f"Loaded: {self._loaded}\n{detail}"
-        self.query_one("#model-detail", Static).update(
-            "\n".join(map(clean, detail.splitlines()))
-        )
+        detail = ""
+        if isinstance(row, ModelRow):
+            detail = row.detail
+            is_reading = row.is_current and self.role is Role.READING
+            if is_reading and self._loaded:
+                detail = f"Loaded: {self._loaded}\n{detail}"
+        lines = [clean(line) for line in detail.splitlines()]
+        self.query_one("#model-detail", Static).update("\n".join(lines))
 
     def action_move(self, action: str, *arguments: int) -> None:
         self._moved = True
         super().action_move(action, *arguments)
 
     def action_next_role(self) -> None:
+        """Choose the model for the other role."""
         self.role = Role.ASKING if self.role is Role.READING else Role.READING
         self._moved, self.at = False, None
         self.query_one(".panel").border_title = _TITLES[self.role]
@@ -207,22 +203,21 @@ class ModelScreen(ListScreen[ModelKey]):
 
     def action_choose(self) -> None:
         typed = self.typed
-        is_place = (
-            "://" in typed
-            or typed.startswith(("/", "~", "."))
-            or typed.casefold().endswith(SUFFIX)
-        )
+        is_path = typed.startswith(("/", "~", ".")) or typed.casefold().endswith(SUFFIX)
+        names_model = "://" in typed or is_path
+        matches_nothing = bool(typed) and self.chosen is None
         if is_fetched(typed):
             self.choose(Fetch(typed))
-        elif is_place or (typed and self.chosen is None):
-            self.run_worker(self._use_typed(typed), exclusive=True, group="typed")
+        elif names_model or matches_nothing:
+            work: Any = partial(self._use_typed, typed)
+            self.run_worker(work, exclusive=True, group="typed")
         else:
             super().action_choose()
 
     async def _use_typed(self, spec: str) -> None:
-        """Choose a typed path, name or address if there is such a model.
+        """Choose the typed path, name or address if there is such a model.
 
-        A server is not contacted.
+        A server is not asked whether it has the model.
         """
         try:
             source = await asyncio.to_thread(find_source, spec)
@@ -234,27 +229,29 @@ class ModelScreen(ListScreen[ModelKey]):
             self.dismiss(spec)
 
     def choose(self, key: ModelKey) -> None:
-        refusal = next(
-            (
-                row.refusal
-                for row in self.shown
-                if isinstance(row, ModelRow) and row.key == key
-            ),
-            "",
-        )
+        refusal = self._refusal_of(key)
         if refusal:
             self.notify(refusal, severity="warning")
         elif key is Entry.OTHERS:
             number = self.list.cursor_key
             self._whole = self._moved = True
             self.show_rows(None)
-            self.list.set_cursor(number)  # the first of the new rows
+            self.list.set_cursor(number)  # The first of the new rows
         elif isinstance(key, Fetch):
-            self.run_worker(self._fetch(key), exclusive=True, group="fetch")
+            work: Any = partial(self._fetch, key)
+            self.run_worker(work, exclusive=True, group="fetch")
         else:
             self.dismiss(key)
 
+    def _refusal_of(self, key: ModelKey) -> str:
+        """Why this row cannot be chosen; empty if it can."""
+        for row in self.shown:
+            if isinstance(row, ModelRow) and row.key == key:
+                return row.refusal
+        return ""
+
     async def _fetch(self, key: Fetch) -> None:
+        """Ask the user about a download; if it runs then, show its row."""
         await self._downloads.choose(key.spec)
         if self.is_mounted and self._downloads.running:
             self.at, self._moved = key, False
@@ -265,8 +262,10 @@ class ModelScreen(ListScreen[ModelKey]):
 def is_fetched(typed: str) -> bool:
     """Whether this names a model to download.
 
-    A repository of the hub, or the address of a GGUF file.
+    That is a repository of the hub, or the address of a GGUF file.
     """
-    path = typed.partition("?")[0].casefold()
-    named = is_on_the_hub(typed) and not Path(typed).exists()
-    return named or (path.startswith(("https://", "http://")) and path.endswith(SUFFIX))
+    if is_on_the_hub(typed) and not Path(typed).exists():
+        return True
+    address, _, _ = typed.partition("?")
+    address = address.casefold()
+    return address.startswith(("https://", "http://")) and address.endswith(SUFFIX)

@@ -14,14 +14,13 @@ from gistread.tui.screens.listing import ListScreen, Row, place_in
 from gistread.tui.text import Span
 from gistread.units import bars, counted, short
 
-_MOST_BARS = 56
-# In a row of the list; columns of a screen that has them
-_ROW_BARS, _BARS_FROM = 16, 100
-_OTHERS_FROM = 72  # columns of a screen whose rows name others
+_CARD_BARS = 56  # Of the mentions on a card
+_ROW_BARS = 16  # Of the mentions in a row of the list
+_BARS_FROM = 100  # From this width of the screen, rows have bars
+_OTHERS_FROM = 72  # From this width of the screen, rows name other forms of the name
+_MOST_OTHERS = 24  # Characters of the other forms in a row; the card has all
+_OTHERS_BESIDE_BARS = 19  # The same in a row with bars
 _TITLES = {Kind.PERSON: "People", Kind.PLACE: "Places", Kind.OTHER: "Other names"}
-_MOST_OTHERS = 24  # characters of other names in a row; the card has all
-_OTHERS_BESIDE_BARS = 19  # Of them beside a strip of mentions
-
 
 # A name, an offset of the book, or what a key does
 Choice = Entity | int | Literal["merge", "hide", "undo"]
@@ -32,7 +31,8 @@ class NameGroup:
     """Names that stand together in the list."""
 
     title: str
-    names: Sequence[tuple[Entity, Sequence[int]]]  # Each with the strip of its mentions
+    # Each name with its strip: the mentions in each part of the book
+    names: Sequence[tuple[Entity, Sequence[int]]]
 
 
 def name_groups(
@@ -40,16 +40,18 @@ def name_groups(
 ) -> tuple[NameGroup, ...]:
     """The names on the screen, then people, places and others; empty groups are left out.
 
-    `names`: each with the strip of its mentions, those with most mentions first, as in the groups.
+    `names`: with their strips, those with most mentions first. The groups keep this order.
     `on_screen`: the offsets of the book in view.
     """
-    here = [name for name in names if name[0].is_in(on_screen)]
-    later = [name for name in names if not name[0].is_in(on_screen)]
+    here: list[tuple[Entity, Sequence[int]]] = []
+    by_kind: dict[Kind, list[tuple[Entity, Sequence[int]]]] = {
+        kind: [] for kind in _TITLES
+    }
+    for entity, strip in names:
+        group = here if entity.is_in(on_screen) else by_kind[entity.kind]
+        group.append((entity, strip))
     groups = [NameGroup("On this screen", here)]
-    for kind, title in _TITLES.items():
-        groups.append(
-            NameGroup(title, [name for name in later if name[0].kind is kind])
-        )
+    groups += [NameGroup(title, by_kind[kind]) for kind, title in _TITLES.items()]
     return tuple(group for group in groups if group.names)
 
 
@@ -62,7 +64,7 @@ class PeopleScreen(ListScreen[Choice]):
     TALL = True
 
     def __init__(self, groups: Sequence[NameGroup], length: int, note: str) -> None:
-        """`length`: of the whole book in characters; `note`: what part of it is covered."""
+        """`length`: of the whole book, in characters; `note`: how far names are collected."""
         super().__init__("People and places", placeholder="type to find a name")
         self._groups = groups
         self._length = length
@@ -74,16 +76,14 @@ class PeopleScreen(ListScreen[Choice]):
         for group in self._groups:
             if len(self._groups) > 1:
                 rows.append(Row(None, group.title))
-            rows += [
-                _row(entity, strip, self._length, width)
-                for entity, strip in group.names
-            ]
+            for entity, strip in group.names:
+                rows.append(_row(entity, strip, self._length, width))
         self.rows = rows
 
     def show_rows(self, at: Choice | None) -> None:
-        number = sum(row.key is not None for row in self.rows_for(self.typed))
-        if number:
-            names = counted(number, "name")
+        count = sum(row.key is not None for row in self.rows_for(self.typed))
+        if count:
+            names = counted(count, "name")
         elif self.typed:
             names = "no such name"
         else:
@@ -93,18 +93,22 @@ class PeopleScreen(ListScreen[Choice]):
 
 
 def _row(entity: Entity, strip: Sequence[int], length: int, width: int) -> Row[Choice]:
+    """A name with its mentions. `length`: of the whole book; `width`: of the screen."""
     has_bars = width >= _BARS_FROM
     others = ""
     if entity.others and width >= _OTHERS_FROM:
         room = _OTHERS_BESIDE_BARS if has_bars else _MOST_OTHERS
         others = f"  {short(', '.join(entity.others), room)}"
-    spans = (Span(len(entity.name), len(entity.name) + len(others), "muted"),)
-    timeline = bars(strip, _ROW_BARS).ljust(_ROW_BARS) if has_bars else ""
+    text = f"{entity.name}{others}"
+    spans = (Span(len(entity.name), len(text), "muted"),)
+    timeline = ""
+    if has_bars:
+        timeline = bars(strip, _ROW_BARS).ljust(_ROW_BARS)
     mentions = f"{counted(entity.count, 'mention'):>12}"
     first = f"first at {entity.first / max(1, length):4.0%}"
     tail = f"{timeline}  {mentions} · {first}".strip()
     also = " ".join(entity.others)
-    return Row(entity, f"{entity.name}{others}", tail=tail, spans=spans, also=also)
+    return Row(entity, text, tail=tail, spans=spans, also=also)
 
 
 class CardScreen(ListScreen[Choice]):
@@ -121,18 +125,16 @@ class CardScreen(ListScreen[Choice]):
     TALL = True
 
     def __init__(self, card: Card, view: Index, length: int) -> None:
-        """`length` of the whole book in characters."""
+        """`length`: of the whole book, in characters."""
         entity = card.entity
-        also = f"also {', '.join(entity.others)}\n" if entity.others else ""
-        chapters = sum(1 for count in card.chapters if count)
+        mentions = counted(entity.count, "mention")
         if len(card.chapters) > 1:
-            in_chapters = f" in {chapters} of {counted(len(card.chapters), 'chapter')}"
-        else:
-            in_chapters = ""
-        mentions = f"{counted(entity.count, 'mention')}{in_chapters}"
-        super().__init__(
-            entity.name, f"{also}{mentions}\n{bars(card.strip, _MOST_BARS)}"
-        )
+            chapters = sum(count > 0 for count in card.chapters)
+            mentions += f" in {chapters} of {counted(len(card.chapters), 'chapter')}"
+        lines = [mentions, bars(card.strip, _CARD_BARS)]
+        if entity.others:
+            lines.insert(0, f"also {', '.join(entity.others)}")
+        super().__init__(entity.name, "\n".join(lines))
         self._card = card
         self._view = view
         self._length = length
@@ -141,17 +143,19 @@ class CardScreen(ListScreen[Choice]):
         self.run_worker(self._fill())
 
     async def _fill(self) -> None:
+        """Make the rows in a thread, and show them."""
         self.rows = await asyncio.to_thread(
             card_rows, self._card, self._view, self._length
         )
-        if self in self.app.screen_stack:  # not closed meanwhile
+        is_open = self in self.app.screen_stack
+        if is_open:
             self.show_rows(None)
 
 
 def card_rows(card: Card, view: Index, length: int) -> list[Row[Choice]]:
-    """Introductions, last mention, neighbours.
+    """How the book introduces a name, its last mention, and the names beside it.
 
-    `length` of the whole book in characters. Slow for a long book.
+    `length`: of the whole book, in characters. Slow for a long book.
     """
     book = view.book
     rows: list[Row[Choice]] = []

@@ -58,7 +58,11 @@ from gistread.tui.widgets.note_preview import NotePreview
 from gistread.tui.widgets.progress_rule import ProgressRule
 from gistread.tui.widgets.tour import Tour
 
-_SAVES_A_NOTE = "ctrl+s"  # It decided who opens sections before 0.4
+_SAVES_A_NOTE = "ctrl+s"  # Before 0.4, this key decided who opens sections.
+# What the steps of the tour are about
+_PANES_OF_TOUR = {1: Pane.MEMORY, 2: Pane.ANSWERS}
+_WIDGETS_OF_TOUR = {1: "#memory-header", 2: "#question-mark", 3: "#status"}
+_NOTICE_S = 8  # Seconds that notices of a book are shown
 _LAST_WRITE_S = 2.0  # Longest wait for the disk after a defect
 
 
@@ -80,32 +84,34 @@ class ReadingScreen(CommandTarget, BookScreen):
         tour: bool,
         look_at: Opening | None = None,
     ) -> None:
-        """`look_at`: a place in the book; Escape leads back to the list that it came from."""
+        """`look_at`: a place to show; Escape leads back to the list that it came from."""
         super().__init__(classes=f"-{Pane.BOOK}-pane")
         self._source = book
         self.services = services
         self._tour = tour
         self._look_at = look_at
-        self._looked = False
-        self._is_new = False
-        # Of a new book, until the user reads in it and not only looks
+        self._has_looked = False  # Whether `look_at` has been shown
+        self._is_new = False  # Whether the user has never read in the book
+        # The position in a new book while the user only looks; it is not saved
         self._not_begun: Snapshot | None = None
         # Set when the screen is closed, also before the book is open
         self._left = threading.Event()
         self.controllers: Controllers | None = None  # None until the book is open
         self._opening: Worker[None] | None = None  # Opens the book, then its session
-        # Of a file, until the book's model is known
+        # Loads the model of a file, until the model of the book is known
         self._model_ahead: ModelAhead | None = None
-        self.unsaved = ""  # after `close`: what could not be saved, in words
+        self.unsaved = ""  # After `close`: what could not be saved, in words
 
     @property
     def book(self) -> Book | None:
+        """The book, once it is open."""
         if self.controllers is None:
             return None
         return self.controllers.context.book
 
     @property
     def session(self) -> Session | None:
+        """The session of the book, once it has begun."""
         if self.controllers is None:
             return None
         return self.controllers.context.session
@@ -153,9 +159,8 @@ class ReadingScreen(CommandTarget, BookScreen):
         self.panes.fit_columns(self.app.size.width)
         self.lines = StatusLines(self, lambda: self.controllers)
         if isinstance(self._source, Path):
-            self.book_pane.show(
-                (Block(f"Opening {self._source.name} …", style="muted"),)
-            )
+            notice = Block(f"Opening {self._source.name} …", style="muted")
+            self.book_pane.show((notice,))
             self._model_ahead = ModelAhead(self._source, self.services)
         self._opening = self.run_worker(self._open(), exit_on_error=True)
 
@@ -164,10 +169,9 @@ class ReadingScreen(CommandTarget, BookScreen):
         controllers = self.controllers
         if controllers is not None and not controllers.is_closed:
             # A defect ends the app without `close`; a disk that hangs must not keep it.
+            flushing = controllers.context.user_data.flush()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(
-                    controllers.context.user_data.flush(), _LAST_WRITE_S
-                )
+                await asyncio.wait_for(flushing, _LAST_WRITE_S)
 
     def on_resize(self, event: events.Resize) -> None:
         self._set_size_classes(event.size)
@@ -191,10 +195,10 @@ class ReadingScreen(CommandTarget, BookScreen):
     def redraw_lines(self) -> None:
         self.panes.fit_answers()
         self.lines.show()
-        # once the panes have their new places
+        # Once the panes have their new places
         self.call_after_refresh(self._stress_focused)
         if self.answers_pane.rows_to_rivals:
-            # It says if they have no room.
+            # The status says if there is no room for what other passages say.
             self.call_after_refresh(self.lines.show_status)
         if self.controllers is not None:
             self.controllers.pictures.update()
@@ -205,13 +209,14 @@ class ReadingScreen(CommandTarget, BookScreen):
     def _stress_focused(self) -> None:
         """Draw the rule above the answers heavier while they have the focus.
 
-        It is seen without colours too; the memory's title is underlined then.
+        This is seen without colours too.
         """
         rule = self.query_one("#question-rule", Rule)
         has_focus = self.panes.current is Pane.ANSWERS
         rule.stress(range(rule.size.width) if has_focus else range(0))
 
     async def _open(self) -> None:
+        """Read the book and show it; then start its session."""
         services = self.services
         try:
             opened = await asyncio.to_thread(
@@ -230,36 +235,32 @@ class ReadingScreen(CommandTarget, BookScreen):
         self.book_pane.show_book(book, saved.offset)
         self.answers_pane.places = Places(len(book.text), book=book)
         path = self._source if isinstance(self._source, Path) else None
-        self.controllers = controllers = Controllers(
-            ReadingContext(self, book, path, saved)
-        )
+        controllers = Controllers(ReadingContext(self, book, path, saved))
+        self.controllers = controllers
         controllers.navigation.jumps.behind += saved.behind
         controllers.typography.apply_text_order()
         self.redraw_lines()
         if self._tour:
             self.start_tour()
-        if notices := "\n".join(filter(None, (*book.notices, opened.notice))):
-            self.notify(
-                notices.replace(CHOOSE_ENCODING, self._encoding_hint), timeout=8
-            )
+        notices = "\n".join(filter(None, (*book.notices, opened.notice)))
+        if notices:
+            hint = services.with_keys("{encoding} chooses another")
+            self.notify(notices.replace(CHOOSE_ENCODING, hint), timeout=_NOTICE_S)
         self.call_after_refresh(self._start, controllers)
 
     def _start(self, controllers: Controllers) -> None:
         if not self._left.is_set():
             self._opening = self.run_worker(self._start_session(controllers))
 
-    @property
-    def _encoding_hint(self) -> str:
-        return self.services.with_keys("{encoding} chooses another")
-
     async def _start_session(self, controllers: Controllers) -> None:
+        """Load what was saved of this book, start the session, and choose its model."""
         services = self.services
         context = controllers.context
         book = context.book
         with contextlib.suppress(GistreadError):
-            controllers.recap.set_last_opened(
-                await asyncio.to_thread(services.user_data.opened_at, book.sha256)
-            )
+            opened_at = services.user_data.opened_at
+            last_opened = await asyncio.to_thread(opened_at, book.sha256)
+            controllers.recap.set_last_opened(last_opened)
         context.user_data.save_opened()
         await asyncio.to_thread(context.progress.load)
         self.lines.show_place()
@@ -267,7 +268,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         make_engine = services.make_engine
         if self._model_ahead is not None:
             make_engine = await self._model_ahead.take()
-        context.session = session = await asyncio.to_thread(
+        session = await asyncio.to_thread(
             Session,
             book,
             config=controllers.asking.config,
@@ -277,14 +278,11 @@ class ReadingScreen(CommandTarget, BookScreen):
             make_engine=make_engine,
             place=lambda: context.model_place.offset,
         )
+        context.session = session
         self.redraw_lines()
         await asyncio.to_thread(controllers.line.load)
         await asyncio.to_thread(controllers.people.load_corrections)
-        await controllers.questions.show_saved()
-        exchanges = self.answers_pane.exchanges
-        self.question.remember([exchange.record.question for exchange in exchanges])
-        if exchanges:
-            self.panes.show_answers(self.has_class("-roomy"))
+        await self._show_saved_questions(controllers)
         await session.show_saved_memory()
         context.memory_looked_for = True
         self.redraw_lines()
@@ -295,12 +293,20 @@ class ReadingScreen(CommandTarget, BookScreen):
             await session.use_model(model.name, read=model.along)
             session.reading.paused_by_user = model.paused
         await self._close_model_ahead()
-        with contextlib.suppress(GistreadError, OSError):  # The library says so.
+        with contextlib.suppress(GistreadError, OSError):
+            # If this fails, the library says so.
             await asyncio.to_thread(index_new_books, services.paths)
         context.opening = False
         self.run_worker(controllers.syncing.start(), group="sync")
         controllers.questions.opened()
         self.redraw_lines()
+
+    async def _show_saved_questions(self, controllers: Controllers) -> None:
+        await controllers.questions.show_saved()
+        exchanges = self.answers_pane.exchanges
+        self.question.remember([exchange.record.question for exchange in exchanges])
+        if exchanges:
+            self.panes.show_answers(self.has_class("-roomy"))
 
     async def close(self) -> None:
         """Save everything and close the session. The screen is unusable afterwards."""
@@ -311,13 +317,15 @@ class ReadingScreen(CommandTarget, BookScreen):
             return
         context = controllers.context
         await controllers.speech.stop()
-        if (view := self.book_pane.visible_range) is not None:
+        view = self.book_pane.visible_range
+        if view is not None:
             # The last move may not have been reported yet.
             context.position.moved(*view, turned=self.book_pane.turned)
         self._save_place(controllers)
         unsaved = [await context.user_data.flush()]
         await controllers.syncing.close()
-        with contextlib.suppress(GistreadError):  # reported when the place was saved
+        with contextlib.suppress(GistreadError):
+            # The user knows of the problem since the place could not be saved.
             await asyncio.to_thread(context.progress.keep)
         unsaved.append(await controllers.marks.close())
         self.unsaved = " ".join(filter(None, unsaved))
@@ -354,6 +362,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         return " ".join(filter(None, problems))
 
     def _save_place(self, controllers: Controllers) -> None:
+        """Save the reading place, unless the user has only looked into a new book."""
         context = controllers.context
         if context.position.snapshot != self._not_begun:
             context.user_data.save_place(controllers.navigation.saved_place)
@@ -384,26 +393,31 @@ class ReadingScreen(CommandTarget, BookScreen):
 
         Reading along goes on.
         """
-        controllers, panes = self.controllers, self.panes
-        if controllers is None:
-            return
-        if self._closes_line(controllers):
+        controllers = self.controllers
+        if controllers is None or self._close_line(controllers):
             return
         if self.focused is self.question:
             controllers.line.drop_selection()
-            panes.show(Pane.BOOK)
-        elif await self._stop_running(controllers):
-            pass
-        elif panes.current is not Pane.BOOK:
-            panes.show(Pane.BOOK)
-        elif self._came_from_list and controllers.context.position.looking:
-            assert self._look_at is not None
-            self.services.back_to_library(self._look_at)
-        elif not (controllers.links.close_note() or controllers.search.clear()):
-            panes.show_answers(False)
-            panes.leave_focus_mode()
-            panes.unseen_answer = False
+            self.panes.show(Pane.BOOK)
+        elif not await self._stop_running(controllers):
+            self._leave(controllers)
         self.redraw_lines()
+
+    def _leave(self, controllers: Controllers) -> None:
+        """Leave another pane, a look from a list, a note, a search, or else the answers."""
+        panes, look_at = self.panes, self._look_at
+        if panes.current is not Pane.BOOK:
+            panes.show(Pane.BOOK)
+            return
+        is_looking = controllers.context.position.looking
+        if is_looking and look_at is not None and look_at.came_from is not None:
+            self.services.back_to_library(look_at)
+            return
+        if controllers.links.close_note() or controllers.search.clear():
+            return
+        panes.show_answers(False)
+        panes.leave_focus_mode()
+        panes.unseen_answer = False
 
     async def _stop_running(self, controllers: Controllers) -> bool:
         """Stop what is read aloud, or else the answer. Returns whether one of them ran."""
@@ -416,20 +430,8 @@ class ReadingScreen(CommandTarget, BookScreen):
             return True
         return False
 
-    @property
-    def _came_from_list(self) -> bool:
-        return self._look_at is not None and self._look_at.came_from is not None
-
-    def _look(self, controllers: Controllers, place: tuple[int, int]) -> None:
-        """Show the place that the book was opened at, with its words marked."""
-        assert self._look_at is not None
-        if self._look_at.words:
-            controllers.search.look(self._look_at.words, place)
-        else:
-            controllers.context.navigation.jump(place[0])
-
-    def _closes_line(self, controllers: Controllers) -> bool:
-        """Close the line that is open, if any: of an input, or of a step of an answer."""
+    def _close_line(self, controllers: Controllers) -> bool:
+        """Close the input line or the line of a step. Returns whether one of them was open."""
         if self.input_line.is_open:
             self.input_line.action_cancel()
             return True
@@ -447,15 +449,10 @@ class ReadingScreen(CommandTarget, BookScreen):
 
     @on(Tour.Pointed)
     def _point(self, event: Tour.Pointed) -> None:
-        """Mark what a step of the tour is about.
-
-        Beside the book, or the tab of a pane that is not shown.
-        """
-        self.panes.pointed_at = {1: Pane.MEMORY, 2: Pane.ANSWERS}.get(event.step)
-        for step, marked in enumerate(
-            ("#memory-header", "#question-mark", "#status"), start=1
-        ):
-            self.query_one(marked).set_class(step == event.step, "-pointed")
+        """Mark what a step of the tour is about: a widget, and the tab of its pane."""
+        self.panes.pointed_at = _PANES_OF_TOUR.get(event.step)
+        for step, selector in _WIDGETS_OF_TOUR.items():
+            self.query_one(selector).set_class(step == event.step, "-pointed")
         self.redraw_lines()
 
     def action_tour(self, on: int) -> None:
@@ -463,25 +460,27 @@ class ReadingScreen(CommandTarget, BookScreen):
             tour.step(bool(on))
 
     def open_page(self) -> None:
-        """Accept a proposed page, or open what is chosen in the pane.
+        """Accept a proposed section, or open what is chosen in the pane.
 
-        A link, a line of an answer, a page.
+        That is a line of an answer, a link of the book or a section of the memory. Where the user
+        only looks at the book, read on there.
         """
-        if self.controllers is None or self.controllers.steps.accept():
+        controllers = self.controllers
+        if controllers is None or controllers.steps.accept():
             return
         if self.panes.current is Pane.ANSWERS:
             if not self.answers_pane.follow_line():
                 self.warn("This line has no target.")
-        elif self.panes.current is Pane.BOOK and self.controllers.links.follow_chosen():
             return
-        elif (
-            self.panes.current is Pane.BOOK
-            and self.controllers.context.position.looking
-        ):
-            self.controllers.context.position.settle()
-            self.redraw_lines()
-        else:
-            self.controllers.pages.open()
+        if self.panes.current is Pane.BOOK:
+            if controllers.links.follow_chosen():
+                return
+            position = controllers.context.position
+            if position.looking:
+                position.settle()
+                self.redraw_lines()
+                return
+        controllers.pages.open()
 
     def action_copy_text(self) -> None:
         """Copy the selection, by Textual's Ctrl+C."""
@@ -489,10 +488,7 @@ class ReadingScreen(CommandTarget, BookScreen):
             self.controllers.marks.copy_selected()
 
     def clear_selection(self) -> None:
-        """Keep the selection when a key of the key line is clicked.
-
-        It applies to what is selected.
-        """
+        """Clear the selection, unless a key of the key line is clicked, which applies to it."""
         if not isinstance(self.app.mouse_over, KeyLine):
             super().clear_selection()
 
@@ -534,31 +530,17 @@ class ReadingScreen(CommandTarget, BookScreen):
         if controllers is None:
             return
         context, view = controllers.context, self.book_pane.visible_range
-        looked = context.position.looking
+        was_looking = context.position.looking
         if view is not None:
             context.position.moved(*view, turned=event.turned)
             context.model_place.moved()
-            # The view is at the reading place first.
-            if self._look_at is not None and not self._looked:
-                self._looked = True
-                self._not_begun = None
-                if self._is_new:
-                    self._not_begun = context.position.snapshot
-                self._look(controllers, self._look_at.place or view)
-        if context.position.looking is not looked:
+            # The first view is at the reading place; the look begins there.
+            if self._look_at is not None and not self._has_looked:
+                self._has_looked = True
+                self._look(controllers, self._look_at, view)
+        if context.position.looking is not was_looking:
             self.lines.show_status()
-        if (
-            view is not None
-            and self.panes.current is Pane.BOOK
-            and not controllers.speech.running
-        ):
-            context.progress.meter.moved(*view)
-            if context.progress.is_due:
-                context.user_data.save(
-                    lambda *_: context.progress.keep(), replaces="figures"
-                )
-        else:
-            context.progress.meter.interrupt()
+        self._measure(controllers, view)
         self.lines.show_place()
         self._save_place(controllers)
         controllers.links.preview.book_moved(turned=event.turned)
@@ -567,6 +549,31 @@ class ReadingScreen(CommandTarget, BookScreen):
         controllers.marks_beside.update()
         controllers.pictures.update()
         controllers.search.mark_hits()
+
+    def _look(
+        self, controllers: Controllers, look_at: Opening, view: tuple[int, int]
+    ) -> None:
+        """Show the place that the book was opened at, with its words marked."""
+        position = controllers.context.position
+        self._not_begun = position.snapshot if self._is_new else None
+        place = look_at.place or view
+        if look_at.words:
+            controllers.search.look(look_at.words, place)
+        else:
+            start, _ = place
+            controllers.context.navigation.jump(start)
+
+    def _measure(self, controllers: Controllers, view: tuple[int, int] | None) -> None:
+        """Measure how fast the user reads, while they read with their own eyes."""
+        progress = controllers.context.progress
+        is_in_book = self.panes.current is Pane.BOOK
+        if view is None or not is_in_book or controllers.speech.running:
+            progress.meter.interrupt()
+            return
+        progress.meter.moved(*view)
+        if progress.is_due:
+            user_data = controllers.context.user_data
+            user_data.save(lambda *_: progress.keep(), replaces="figures")
 
     @on(EndChanged, "#book")
     def _book_resized(self) -> None:
@@ -591,9 +598,10 @@ class ReadingScreen(CommandTarget, BookScreen):
             self.input_line.close(back=False)
         if event.widget is self.book_pane and self.controllers is not None:
             self.controllers.pages.walking = False
-            # On a narrow screen it was hidden, and has rows to number after the next refresh.
+            # On a narrow screen, it was hidden, and is laid out by the next refresh.
             self.call_after_refresh(self.controllers.pages.number_sections)
         self.panes.focused(event.widget.id)
         for tour in self.query_children(Tour):
-            tour.display = event.widget is self.book_pane  # Its keys work there.
+            # The keys of the tour work in the book.
+            tour.display = event.widget is self.book_pane
         self.redraw_lines()

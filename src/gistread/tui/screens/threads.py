@@ -29,12 +29,13 @@ class ThreadsScreen(ListScreen[SavedThread]):
         delete: Callable[[SavedThread], Awaitable[None]],
         restore: Callable[[SavedThread], Awaitable[None]],
     ) -> None:
-        """`at`: id of the thread for the cursor."""
+        """`at`: id of the thread for the cursor. `delete`, `restore`: change the saved threads."""
         self._threads = list(reversed(threads))
         self._delete, self._restore = delete, restore
+        # Deleted threads with their places in the list; the last one is restored first
         self._deleted: list[tuple[int, SavedThread]] = []
-        here = next((thread for thread in threads if thread.id == at), None)
-        super().__init__("Past questions", at=here)
+        current = [thread for thread in threads if thread.id == at]
+        super().__init__("Past questions", at=current[0] if current else None)
 
     def rows_for(self, typed: str) -> Sequence[Row[SavedThread]]:
         rows = []
@@ -54,19 +55,18 @@ class ThreadsScreen(ListScreen[SavedThread]):
     async def action_delete(self) -> None:
         if self.chosen is None:
             return
-        at = self._threads.index(self.chosen)
-        thread = self._threads.pop(at)
-        self._deleted.append((at, thread))
+        index = self._threads.index(self.chosen)
+        thread = self._threads.pop(index)
+        self._deleted.append((index, thread))
         await self._delete(thread)
         self.note = "Deleted; U restores it."
-        self.show_rows(
-            self._threads[min(at, len(self._threads) - 1)] if self._threads else None
-        )
+        following = self._threads[index:] or self._threads[-1:]
+        self.show_rows(following[0] if following else None)
 
     async def action_undo(self) -> None:
         if self._deleted:
-            at, thread = self._deleted.pop()
-            self._threads.insert(at, thread)
+            index, thread = self._deleted.pop()
+            self._threads.insert(index, thread)
             await self._restore(thread)
             self.note = ""
             self.show_rows(thread)
