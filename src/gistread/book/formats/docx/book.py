@@ -5,7 +5,6 @@ Its parts are found by relationships: paths and namespaces differ between progra
 
 import posixpath
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from gistread.book.formats.docx.styles import (
     read_numbering,
     read_styles,
 )
-from gistread.book.formats.docx.tree import BodyWriter, Notes, finish_tree
+from gistread.book.formats.docx.tree import BodyWriter, Note, Notes, finish_tree
 from gistread.book.formats.elements.markup import (
     Tree,
     each_named,
@@ -39,7 +38,8 @@ from gistread.errors import BookError
 
 _FRESH_COPY = "Get a fresh copy of the file."
 _NOTES = {"footnotes": "footnote", "endnotes": "endnote"}
-# Languages in other scripts. If the letters contradict the declared language, it is Word's default.
+# Languages in other scripts. If the letters contradict the declared language, that is only Word's
+# default.
 _NOT_LATIN = re.compile(
     r"(?:ru|uk|be|bg|sr|mk|el|he|yi|ar|fa|ur|hi|bn|ta|te|th|zh|ja|ko|ka|hy|mn|kk|ky|tg)\b",
     re.I,
@@ -57,6 +57,8 @@ _NOISE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Part:
+    """A file of the document: its text, its styles, its footnotes."""
+
     tree: Tree
     relations: Mapping[str, Relation]  # By id
 
@@ -74,9 +76,8 @@ def read_docx(archive: Archive, name: str) -> Book:
     state = RunState(read_styles(roots.get("styles")), main.relations)
     has_title = _has_title(body, state.styles)
     root = etree.Element("body")
-    writer = BodyWriter(
-        root, state, read_numbering(roots.get("numbering")), has_title=has_title
-    )
+    numbering = read_numbering(roots.get("numbering"))
+    writer = BodyWriter(root, state, numbering, has_title=has_title)
     notes = _notes(parts)
     try:
         writer.write(body)
@@ -84,11 +85,18 @@ def read_docx(archive: Archive, name: str) -> Book:
         writer.write_notes(notes)
     except RecursionError as error:
         raise BookError(f"{name} cannot be read: it is nested too deeply.") from error
-    left_out = Counter({"word(s) of the table of contents": finish_tree(root)})
-    left_out["word(s) of unused notes"] = sum(
-        words_of_runs(note) for note, _ in notes.values()
-    )
-    left_out["word(s) of page headers and footers"] = _furniture_words(archive, main)
+    # Those to which a reference leads have been removed.
+    unused_notes = notes.values()
+    left_out = {
+        "word(s) of the table of contents": finish_tree(root),
+        "word(s) of unused notes": sum(
+            words_of_runs(note.element) for note in unused_notes
+        ),
+        "word(s) of page headers and footers": _furniture_words(archive, main),
+        "deleted word(s)": state.deleted_words,
+        "word(s) of the codes of fields": state.field_words,
+        "character(s) of symbol fonts": state.unknown_symbols,
+    }
     metadata = metadata_of(archive)
     # The text styled as title replaces a missing title.
     title = metadata.title
@@ -101,7 +109,7 @@ def read_docx(archive: Archive, name: str) -> Book:
         "docx",
         metadata,
         notices=tuple(_notices(writer, main)),
-        left_out=left_out + _left_out(state),
+        left_out=left_out,
     )
 
 
@@ -124,9 +132,12 @@ def _parts(archive: Archive, main: _Part) -> dict[str, _Part]:
 
 
 def _has_title(body: etree._Element, styles: Styles) -> bool:
-    names = (str(each.get("val")) for each in body.iter("pstyle"))
-    used = (styles.paragraphs.get(name, ParagraphStyle()) for name in names)
-    return any(style.role is StyleRole.TITLE for style in used)
+    """Whether a paragraph has the style of a title."""
+    for element in body.iter("pstyle"):
+        style = styles.paragraphs.get(str(element.get("val")), ParagraphStyle())
+        if style.role is StyleRole.TITLE:
+            return True
+    return False
 
 
 def _notes(parts: Mapping[str, _Part]) -> Notes:
@@ -134,20 +145,23 @@ def _notes(parts: Mapping[str, _Part]) -> Notes:
     for name, kind in _NOTES.items():
         if name in parts:
             part = parts[name]
-            for note in part.tree.root.iterfind(kind):
-                notes[kind, note.get("id")] = (note, part.relations)
+            for element in part.tree.root.iterfind(kind):
+                note_id = element.get("id")
+                notes[kind, note_id] = Note(element, part.relations)
     return notes
 
 
 def _language(metadata: Metadata, state: RunState, root: etree._Element) -> str:
-    """The language of most letters, or of the document, that fits the script of the letters."""
+    """The language of most letters, else of the document, if it fits the script of the letters."""
     sample = "".join(map(str, root.itertext()))[:_SAMPLE_CHARACTERS]
     letters = [char for char in sample if char.isalpha()]
-    is_latin = 2 * sum(char < _FIRST_NOT_LATIN for char in letters) >= len(letters)
-    marked = filter(None, state.characters)
-    of_most = max(marked, key=state.characters.__getitem__, default="")
-    for language in (of_most, metadata.language):
-        if language and is_latin is not bool(_NOT_LATIN.match(language)):
+    latin_letters = sum(char < _FIRST_NOT_LATIN for char in letters)
+    is_latin = 2 * latin_letters >= len(letters)
+    languages = filter(None, state.letters)
+    commonest = max(languages, key=state.letters.__getitem__, default="")
+    for language in (commonest, metadata.language):
+        is_language_latin = not _NOT_LATIN.match(language)
+        if language and is_language_latin is is_latin:
             return language
     return ""
 
@@ -160,26 +174,20 @@ def _notices(writer: BodyWriter, main: _Part) -> Iterator[str]:
     left_out = {
         "word(s) in damaged markup": main.tree.lost,
         "comment(s)": writer.state.comments,
+        "hidden word(s)": writer.state.hidden_words,
     }
-    yield from left_out_notices(left_out | {"hidden word(s)": writer.state.hidden})
+    yield from left_out_notices(left_out)
     if writer.unread:
         yield "Embedded documents were not read."
 
 
-def _left_out(state: RunState) -> Counter[str]:
-    return Counter(
-        {
-            "deleted word(s)": state.deleted,
-            "word(s) of the codes of fields": state.field_words,
-            "character(s) of symbol fonts": state.unknown_symbols,
-        }
-    )
-
-
 def _furniture_words(archive: Archive, main: _Part) -> int:
     """Words of the headers and footers of pages, each file once."""
-    kinds = ("header", "footer")
-    paths = {each.target for each in main.relations.values() if each.kind in kinds}
+    paths = {
+        relation.target
+        for relation in main.relations.values()
+        if relation.kind in ("header", "footer")
+    }
     words = 0
     for path in sorted(paths):
         with suppress(ArchiveError):
@@ -194,10 +202,11 @@ def metadata_of(archive: Archive) -> Metadata:
         return Metadata()
     properties = {element.tag: plain_text(element) for element in root}
     title = properties.get("title", "")
-    # It is the name of a printed file.
     if title.lower().startswith("microsoft word -"):
+        # The name of a file that was printed.
         title = ""
-    names = (name.strip() for name in properties.get("creator", "").split(";"))
+    creators = properties.get("creator", "").split(";")
+    names = (name.strip() for name in creators)
     return Metadata(
         title=title,
         authors=tuple(dict.fromkeys(filter(None, names))),
@@ -206,6 +215,7 @@ def metadata_of(archive: Archive) -> Metadata:
 
 
 def _part(archive: Archive, path: str) -> _Part:
+    """Raises ArchiveError."""
     decoded = decode_declared(archive.read(path))
     text = _NOISE.sub("", decoded.text) if decoded else ""
     if has_too_many_tags(text):
@@ -218,11 +228,14 @@ def _part(archive: Archive, path: str) -> _Part:
 
 def _path_of(relations: Mapping[str, Relation], kind: str) -> str:
     """The path of the first part of a kind; empty if there is none."""
-    inside = (relation for relation in relations.values() if not relation.external)
-    return next((relation.target for relation in inside if relation.kind == kind), "")
+    for relation in relations.values():
+        if relation.kind == kind and not relation.external:
+            return relation.target
+    return ""
 
 
 def _relations(archive: Archive, path: str) -> dict[str, Relation]:
+    """The relations of a part by id; of the whole document for an empty path."""
     folder, name = posixpath.split(path)
     root = parse_entry(archive, posixpath.join(folder, "_rels", f"{name}.rels"))
     relations = {}

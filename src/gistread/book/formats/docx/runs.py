@@ -16,12 +16,13 @@ from gistread.words import count_words
 _DELETED = frozenset(("del", "movefrom", "deltext", "delinstrtext"))
 _DRAWN = ("blip", "imagedata", "rect", "txbxcontent", "textpath", "t")
 _INNER_BLOCKS = frozenset(("p", "tbl", "tr", "tc"))
-_SYMBOL_FONT = "font"  # The key of a run's look that names a symbol font
-_LAST_PLACE = "_GoBack"  # Word's bookmark of the last edit
+_SYMBOL_FONT = "font"  # The key of a run's format that names a symbol font
+_LAST_EDIT = "_GoBack"  # Word's bookmark of the last edit
+# Codes of fields: 'HYPERLINK "https://example.org" \l "bookmark"', 'REF bookmark \h', 'TOC \o'.
 _LINK_FIELD = re.compile(
     r'\s*HYPERLINK\s+(?:(?:\\[a-z]\s+)*"([^"]*)"|(?=\\l))', re.IGNORECASE
 )
-_LINK_PLACE = re.compile(r'\\l\s+"?([^"\s]+)"?', re.IGNORECASE)
+_LINK_BOOKMARK = re.compile(r'\\l\s+"?([^"\s]+)"?', re.IGNORECASE)
 _REFERENCE_FIELD = re.compile(r"\s*(?:REF|PAGEREF|NOTEREF)\s+(\S+)", re.IGNORECASE)
 _CONTENTS_FIELD = re.compile(r"\s*TOC\b")
 _SYMBOL_CODE = re.compile("[0-9a-f]{1,4}")
@@ -56,10 +57,13 @@ class NoteReference:
 
 @dataclass(slots=True)
 class _Field:
-    instruction: str = ""
-    has_result: bool = False
+    """A field that is being read: its code first, then its result, which is shown."""
+
+    code: str = ""
+    has_result: bool = False  # Whether the result has begun
     # For a link: the writer of its paragraph, and the element around the link.
-    around: "tuple[RunWriter, etree._Element] | None" = None
+    link_writer: "RunWriter | None" = None
+    link_parent: etree._Element | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,53 +77,60 @@ class _CustomReference:
 
 @dataclass(slots=True)
 class RunState:
+    """What the writers of all paragraphs of a document share."""
+
     styles: Styles
     relations: Mapping[str, Relation]
     references: list[NoteReference] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)  # Notes so far, by kind
-    characters: Counter[str] = field(default_factory=Counter)  # By language
-    # Bookmarks before the next paragraph
-    places: list[str] = field(default_factory=list)
+    note_counts: Counter[str] = field(default_factory=Counter)  # So far, by kind
+    letters: Counter[str] = field(default_factory=Counter)  # By language
+    # Names of the bookmarks before the next paragraph
+    bookmarks: list[str] = field(default_factory=list)
     changes: int = 0
     comments: int = 0
-    hidden: int = 0  # Words formatted as hidden
-    deleted: int = 0  # Words of tracked deletions
-    field_words: int = 0  # Words of the codes of fields
+    hidden_words: int = 0
+    deleted_words: int = 0
+    field_words: int = 0  # In the codes of fields
     unknown_symbols: int = 0  # Characters of symbol fonts
-    fields: list[_Field] = field(default_factory=list)
+    fields: list[_Field] = field(default_factory=list)  # Open ones, outermost first
 
     def delete(self, element: etree._Element) -> None:
         """Count a tracked deletion."""
         self.changes += 1
-        self.deleted += words_of_runs(element)
+        self.deleted_words += words_of_runs(element)
 
     @property
     def is_in_contents(self) -> bool:
         """Whether inside the result of a table-of-contents field."""
         return any(
-            each.has_result and _CONTENTS_FIELD.match(each.instruction)
-            for each in self.fields
+            open_field.has_result and _CONTENTS_FIELD.match(open_field.code)
+            for open_field in self.fields
         )
+
+
+_Format = list[tuple[str, dict[str, str]]]  # Tags and attributes, the outermost first
 
 
 @dataclass(slots=True)
 class RunWriter:
+    """Writes the runs of a paragraph into `target`, a paragraph of XHTML."""
+
     target: etree._Element
     state: RunState
-    boxes: list[etree._Element] = field(default_factory=list)
-    _leaf: etree._Element | None = None  # The innermost element of the last run
-    # Tags and attributes of that element and those around it.
-    _leaf_key: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    boxes: list[etree._Element] = field(default_factory=list)  # Text boxes and rules
+    # The innermost element of the last run, and the elements that its format calls for.
+    _leaf: etree._Element | None = None
+    _leaf_format: _Format = field(default_factory=list)
     _custom_reference: _CustomReference | None = None
 
     def write(self, element: etree._Element) -> None:
-        for place in self.state.places:
-            self._add("span", id=place)
-        self.state.places.clear()
+        for bookmark in self.state.bookmarks:
+            self._add("span", id=bookmark)
+        self.state.bookmarks.clear()
         self._elements(element)
         # In a damaged file, an unfinished field code ends with its paragraph.
-        for each in self.state.fields:
-            each.has_result = True
+        for open_field in self.state.fields:
+            open_field.has_result = True
 
     def write_one(self, element: etree._Element) -> None:
         """Write a part of a run that stands outside any paragraph."""
@@ -151,19 +162,21 @@ class RunWriter:
         elif name == "alternatecontent":
             self._elements(shown_form(element))
         else:
-            self._others(element)
+            self._content_of(element)
 
-    def _others(self, element: etree._Element) -> None:
-        """Read what is inside an element that has no meaning here, such as an insertion."""
+    def _content_of(self, element: etree._Element) -> None:
+        """Write the content of an element without a meaning of its own, such as an insertion."""
         name = element.tag
-        self.state.changes += name in ("ins", "moveto")
-        if name in _INNER_BLOCKS and (len(self.target) or self.target.text):
+        if name in ("ins", "moveto"):
+            self.state.changes += 1
+        has_content = len(self.target) or self.target.text
+        if name in _INNER_BLOCKS and has_content:
             self._add("br")
         self._elements(element)
 
-    def _bookmark(self, place: str | None) -> None:
-        if place != _LAST_PLACE:
-            self._add("span", id=place or "")
+    def _bookmark(self, name: str | None) -> None:
+        if name != _LAST_EDIT:
+            self._add("span", id=name or "")
 
     def _address(self, link: etree._Element) -> str:
         relation = self.state.relations.get(link.get("id", ""))
@@ -179,52 +192,57 @@ class RunWriter:
         return etree.SubElement(self.target, tag, attributes)
 
     def _inside(self, element: etree._Element, href: str) -> None:
+        """Write the content of an element inside a link, if there is an address."""
+        if not href:
+            self._elements(element)
+            return
         outer = self.target
-        if href:
-            self.target = self._add("a", href=href)
+        self.target = self._add("a", href=href)
         self._elements(element)
-        if href:
-            self.target, self._leaf = outer, None
+        self.target = outer
+        self._leaf = None
 
     def _run(self, element: etree._Element) -> None:
         properties = element.find("rpr")
-        look = {
-            **self.state.styles.looks.get(value(properties, "rstyle"), {}),
+        style_id = value(properties, "rstyle")
+        formatting = {
+            **self.state.styles.run_formats.get(style_id, {}),
             **run_format_of(properties),
         }
-        if look.get("vanish"):
-            self.state.hidden += words_of_runs(element)
+        if formatting.get("vanish"):
+            self.state.hidden_words += words_of_runs(element)
             return
         font = symbol_font(properties)
         if font is not None:
-            look = {**look, _SYMBOL_FONT: font}
+            formatting[_SYMBOL_FONT] = font
         for inner in element:
-            self._run_part(inner, look)
+            self._run_part(inner, formatting)
 
-    def _run_part(self, element: etree._Element, look: RunFormat) -> None:
+    def _run_part(self, element: etree._Element, formatting: RunFormat) -> None:
         fields = self.state.fields
         if element.tag == "fldchar":
-            self._field(element.get("fldchartype", ""))
+            self._field_character(element.get("fldchartype", ""))
         elif element.tag == "instrtext":
             if fields and not fields[-1].has_result:
-                fields[-1].instruction += element.text or ""
-        elif any(not field.has_result for field in fields):
+                fields[-1].code += element.text or ""
+        elif any(not open_field.has_result for open_field in fields):
+            # Part of a field's code, which is not shown.
             self.state.field_words += words_of_runs(element)
         else:
-            self._visible_part(element, look)
+            self._visible_part(element, formatting)
 
-    def _visible_part(self, element: etree._Element, look: RunFormat) -> None:
+    def _visible_part(self, element: etree._Element, formatting: RunFormat) -> None:
         match element.tag:
             case "t":
                 # A repaired file may have elements inside.
-                self._text("".join(map(str, element.itertext())), look)
+                self._text("".join(map(str, element.itertext())), formatting)
             case str(name) if name in _TEXT_OF:
-                self._text(_TEXT_OF[name], look)
+                self._text(_TEXT_OF[name], formatting)
             case "br" | "cr":
                 if element.get("type") not in ("page", "column"):
                     self._add("br")
             case "sym":
-                self._symbol(element, look)
+                self._symbol(element, formatting)
             case "footnotereference":
                 self._reference(element, "footnote")
             case "endnotereference":
@@ -236,77 +254,95 @@ class RunWriter:
             case _:
                 self._element(element)
 
-    def _symbol(self, element: etree._Element, look: RunFormat) -> None:
+    def _symbol(self, element: etree._Element, formatting: RunFormat) -> None:
         code = element.get("char", "").lower()
         if not _SYMBOL_CODE.fullmatch(code):
             return
         character = symbol(int(code, 16), element.get("font", ""))
-        self.state.unknown_symbols += not character
-        self._text(character, look)
+        if not character:
+            self.state.unknown_symbols += 1
+        self._text(character, formatting)
 
     def _ruby(self, element: etree._Element) -> None:
-        parts = [list(element.iterfind(f"{part}//t")) for part in ("rubybase", "rt")]
-        if sum(map(len, parts)) < sum(1 for _ in element.iter("t", "deltext")):
-            self._elements(element)  # Words beside its two parts
+        base_texts = list(element.iterfind("rubybase//t"))
+        reading_texts = list(element.iterfind("rt//t"))
+        text_count = sum(1 for _ in element.iter("t", "deltext"))
+        if len(base_texts) + len(reading_texts) < text_count:
+            # There are words beside its two parts.
+            self._elements(element)
             return
         ruby = self._add("ruby")
-        for texts, tag in zip(parts, ("rb", "rt"), strict=True):
-            etree.SubElement(ruby, tag).text = "".join(
-                text.text or "" for text in texts
-            )
+        for tag, texts in (("rb", base_texts), ("rt", reading_texts)):
+            words = "".join(text.text or "" for text in texts)
+            etree.SubElement(ruby, tag).text = words
 
-    def _field(self, kind: str) -> None:
+    def _field_character(self, kind: str) -> None:
+        """Begin a field, its result, or end it."""
         fields = self.state.fields
         if kind == "begin":
             fields.append(_Field())
         elif kind == "separate" and fields:
-            fields[-1].has_result = True
-            href = _href(fields[-1].instruction)
-            if href and all(each.has_result for each in fields):
-                fields[-1].around = (self, self.target)
+            current = fields[-1]
+            current.has_result = True
+            href = _href(current.code)
+            if href and all(open_field.has_result for open_field in fields):
+                current.link_writer = self
+                current.link_parent = self.target
                 self.target = self._add("a", href=href)
         elif kind == "end" and fields:
-            around = fields.pop().around
-            if around is not None and around[0] is self:
-                # A field of an earlier paragraph has ended with it.
-                self.target, self._leaf = around[1], None
+            ended = fields.pop()
+            # The link of a field from an earlier paragraph has ended with that.
+            if ended.link_writer is self and ended.link_parent is not None:
+                self.target = ended.link_parent
+                self._leaf = None
 
-    def _text(self, text: str, look: RunFormat) -> None:
-        text = in_unicode(text, str(look.get(_SYMBOL_FONT, "")))
+    def _text(self, text: str, formatting: RunFormat) -> None:
+        text = in_unicode(text, str(formatting.get(_SYMBOL_FONT, "")))
         if not text:
             return
         if self._custom_reference is not None:
-            reference = self._custom_reference
-            self._custom_reference = None
-            reference.link.text = text
-            self.state.references.append(
-                NoteReference(reference.kind, reference.id, text.strip())
-            )
+            self._end_custom_reference(self._custom_reference, text)
             return
-        key: list[tuple[str, dict[str, str]]] = []
-        if look.get("smallcaps"):
-            key.append(("span", {"class": "small-caps"}))
-        if language := self._language(text, look):
-            key.append(("span", {"lang": language}))
-        for name, tag in _TAGS.items():
-            if look.get(name) or name == look.get("position"):
-                key.append((tag, {}))
-        if self._leaf is None or key != self._leaf_key:
-            self._leaf, self._leaf_key = self.target, key
-            for tag, attributes in key:
+        elements = self._elements_for(text, formatting)
+        if self._leaf is None or elements != self._leaf_format:
+            self._leaf = self.target
+            self._leaf_format = elements
+            for tag, attributes in elements:
                 self._leaf = etree.SubElement(self._leaf, tag, attributes)
         append_text(self._leaf, text)
 
-    def _language(self, text: str, look: RunFormat) -> str:
+    def _end_custom_reference(self, reference: _CustomReference, sign: str) -> None:
+        self._custom_reference = None
+        reference.link.text = sign
+        self.state.references.append(
+            NoteReference(reference.kind, reference.id, sign.strip())
+        )
+
+    def _elements_for(self, text: str, formatting: RunFormat) -> _Format:
+        """The elements that the formatting and the language of a text call for."""
+        elements: _Format = []
+        if formatting.get("smallcaps"):
+            elements.append(("span", {"class": "small-caps"}))
+        language = self._language(text, formatting)
+        if language:
+            elements.append(("span", {"lang": language}))
+        for name, tag in _TAGS.items():
+            if formatting.get(name) or name == formatting.get("position"):
+                elements.append((tag, {}))
+        return elements
+
+    def _language(self, text: str, formatting: RunFormat) -> str:
+        """The language of a text, whose letters it counts; empty if it has no letters."""
         letters = len(_LETTER.findall(text))
         if not letters:
             return ""
-        language = str(look.get(f"lang {_script(text, look)}", ""))
-        if not language and _script(text, look) == "val":
+        script = _script(text, formatting)
+        language = str(formatting.get(f"lang {script}", ""))
+        if not language and script == "val":
             language = self.state.styles.language
         if language.lower().startswith(("x-", "und", "zxx")):
             return ""
-        self.state.characters[language] += letters
+        self.state.letters[language] += letters
         return language
 
     def _reference(self, element: etree._Element, kind: str) -> None:
@@ -316,53 +352,62 @@ class RunWriter:
         if element.get("custommarkfollows", "").lower() in _ON:
             self._custom_reference = _CustomReference(link, kind, note_id)
             return
-        self.state.counts[kind] += 1
-        link.text = format_number(
-            self.state.counts[kind], "i" if kind == "endnote" else "1"
-        )
-        self.state.references.append(NoteReference(kind, note_id, link.text))
+        self.state.note_counts[kind] += 1
+        style = "i" if kind == "endnote" else "1"
+        label = format_number(self.state.note_counts[kind], style)
+        link.text = label
+        self.state.references.append(NoteReference(kind, note_id, label))
 
     def _picture(self, element: etree._Element) -> None:
-        words = _description(element)
-        inside = list(_drawn(element, *_DRAWN))
+        description = _description(element)
+        parts = list(_drawn(element, *_DRAWN))
         for deleted in _drawn(element, "deltext"):
             self.state.delete(deleted)
-        if words and not inside:  # A diagram, drawn in other files
-            self._add("img", src="", alt=words)
-        for inner in inside:
-            if inner.tag == "txbxcontent":
-                self.boxes.append(inner)
-            elif inner.tag == "t":
-                self._text(f" {''.join(map(str, inner.itertext()))} ", {})
-            elif inner.tag == "textpath":
-                self._text(inner.get("string", ""), {})
-            elif inner.tag == "rect":
-                if inner.get("hr", "").lower() in _ON:
-                    self.boxes.append(etree.Element("hr"))
-            else:
-                self._image(inner, words or inner.get("title", ""))
+        if description and not parts:  # A diagram, drawn in other files
+            self._add("img", src="", alt=description)
+        for part in parts:
+            self._part_of_picture(part, description)
 
-    def _image(self, element: etree._Element, words: str) -> None:
+    def _part_of_picture(self, part: etree._Element, description: str) -> None:
+        if part.tag == "txbxcontent":
+            self.boxes.append(part)
+        elif part.tag == "t":
+            words = "".join(map(str, part.itertext()))
+            self._text(f" {words} ", {})
+        elif part.tag == "textpath":
+            self._text(part.get("string", ""), {})
+        elif part.tag == "rect":
+            is_rule = part.get("hr", "").lower() in _ON
+            if is_rule:
+                self.boxes.append(etree.Element("hr"))
+        else:
+            self._image(part, description or part.get("title", ""))
+
+    def _image(self, element: etree._Element, description: str) -> None:
         ids = (element.get(key, "") for key in ("embed", "link", "id"))
         relation = next(filter(None, map(self.state.relations.get, ids)), None)
         if relation is not None:
             image = self._add("img", src=relation.target)
-            if words:
-                image.set("alt", words)
+            if description:
+                image.set("alt", description)
 
 
 def _description(drawing: etree._Element) -> str:
     """The author's description of a picture; empty if there is none."""
-    properties = (
-        each.get(key) for each in _drawn(drawing, "docpr") for key in ("descr", "title")
-    )
-    shapes = (each.get("alt") for each in _drawn(drawing, "shape"))
-    return next(filter(None, (*properties, *shapes)), "")
+    for properties in _drawn(drawing, "docpr"):
+        description = properties.get("descr") or properties.get("title")
+        if description:
+            return description
+    for shape in _drawn(drawing, "shape"):
+        description = shape.get("alt")
+        if description:
+            return description
+    return ""
 
 
-def _script(text: str, look: RunFormat) -> str:
+def _script(text: str, formatting: RunFormat) -> str:
     """The script by which Word names the language of a text."""
-    if look.get("rtl"):
+    if formatting.get("rtl"):
         return "bidi"
     if _EAST_ASIAN.search(text):
         return "eastasia"
@@ -376,18 +421,18 @@ def symbol_font(properties: etree._Element | None) -> str | None:
     fonts = properties.find("rfonts")
     if fonts is None:
         return None
-    named = map(str, fonts.attrib.values())
-    return next(
-        (font for font in named if font.lower() in ("symbol", "wingdings")), None
-    )
+    for font in map(str, fonts.attrib.values()):
+        if font.lower() in ("symbol", "wingdings"):
+            return font
+    return None
 
 
 def words_of_runs(element: etree._Element) -> int:
-    """Words in the texts of an element, deleted ones included."""
-    texts = (
-        "".join(map(str, each.itertext())) for each in element.iter("t", "deltext")
-    )
-    return sum(map(count_words, texts))
+    """Number of words in an element, deleted ones included."""
+    words = 0
+    for text in element.iter("t", "deltext"):
+        words += count_words("".join(map(str, text.itertext())))
+    return words
 
 
 def shown_form(element: etree._Element) -> etree._Element:
@@ -411,18 +456,18 @@ def _drawn(element: etree._Element, *names: str) -> Iterator[etree._Element]:
             yield from _drawn(inner, *names)
 
 
-def _href(instruction: str) -> str:
-    match = _LINK_FIELD.match(instruction)
-    if match:
-        page = match[1] or ""
-        place = _LINK_PLACE.search(instruction)
-        if place is None:
-            return page
-        return f"{page}#{place[1]}"
-    match = _REFERENCE_FIELD.match(instruction)
-    if match is None or "\\h" not in instruction:
+def _href(field_code: str) -> str:
+    """The address of a field that is a link; empty for other fields."""
+    link = _LINK_FIELD.match(field_code)
+    if link:
+        page = link[1] or ""
+        bookmark = _LINK_BOOKMARK.search(field_code)
+        return f"{page}#{bookmark[1]}" if bookmark else page
+    reference = _REFERENCE_FIELD.match(field_code)
+    is_link = "\\h" in field_code
+    if reference is None or not is_link:
         return ""
-    return f"#{match[1]}"
+    return f"#{reference[1]}"
 
 
 # Elements of MathML for those of Word's equations.
@@ -452,9 +497,7 @@ def _equation(element: etree._Element, tag: str = "mrow") -> etree._Element:
     name = str(element.tag)
     equation = etree.Element(_MATH.get(name, tag))
     equation.text = element.text if name == "t" else None
-    equation.extend(
-        _equation(inner) for inner in element if not inner.tag.endswith("pr")
-    )
+    equation.extend(map(_equation, _without_properties(element)))
     if name == "rad":
         equation[:] = reversed(equation)  # Word puts the degree first
     elif name == "f" and value(element, "fpr/type") == "noBar":
@@ -470,6 +513,11 @@ def _equation(element: etree._Element, tag: str = "mrow") -> etree._Element:
     return equation
 
 
+def _without_properties(element: etree._Element) -> list[etree._Element]:
+    """The children of a part of an equation, without those that describe it (`fPr`)."""
+    return [child for child in element if not child.tag.endswith("pr")]
+
+
 def _sign(element: etree._Element, name: str) -> etree._Element:
     """The sign of an accent or of an operator such as a sum."""
     sign = etree.Element("mo")
@@ -478,14 +526,15 @@ def _sign(element: etree._Element, name: str) -> etree._Element:
 
 
 def _set_brackets(equation: etree._Element, element: etree._Element) -> None:
-    for end, key in (("beg", "open"), ("end", "close")):
-        bracket = element.find(f"dpr/{end}chr")
+    """Give an <mfenced> the brackets of Word's delimiters."""
+    for name, key in (("begchr", "open"), ("endchr", "close")):
+        bracket = element.find(f"dpr/{name}")
         if bracket is not None:
             equation.set(key, bracket.get("val", ""))
 
 
 def _with_operator(limits: etree._Element, sign: etree._Element) -> etree._Element:
-    """An operator with its limits, and the operand, which is their last element."""
+    """A row of an operator with its limits and its operand, the last element of `limits`."""
     operand = limits[-1]
     operand.tag = "mtext"  # Spaces around it
     limits.insert(0, sign)

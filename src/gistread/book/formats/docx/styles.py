@@ -1,7 +1,7 @@
 """Reads a Word document's styles and lists. Style names are English in every language."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from itertools import islice
@@ -12,6 +12,8 @@ from gistread.book.formats.elements.semantics import BULLET, format_number
 
 
 class StyleRole(Enum):
+    """What the paragraphs of a style are."""
+
     TEXT = auto()
     TITLE = auto()
     HEADING = auto()
@@ -47,17 +49,17 @@ _BY_NAME: tuple[tuple[re.Pattern[str], StyleRole], ...] = (
         StyleRole.CAPTION,
     ),
 )
+# Names of character styles: "Source Code Char", "HTML Typewriter"
 _CODE = re.compile(r"\b(?:code|verbatim|typewriter|html (?:code|sample))\b")
 _OFF = ("0", "false", "off", "none")
 _DEEPEST = 20
 _MOST_STYLES = 4_079  # Word's own limit
 
+# Formatting of a run by property, such as "b", "smallcaps" or "code"; a missing one is inherited.
+# "position" is "superscript", "subscript" or "baseline". There is a language for each script:
+# "lang val" (western), "lang eastasia", "lang bidi".
 RunFormat = Mapping[str, bool | str]
-"""Formatting of a run by property, such as "b", "smallcaps" or "code"; a missing one is inherited.
-
-"position" is "superscript", "subscript" or "baseline". Languages go by script: "lang val"
-(western), "lang eastasia", "lang bidi".
-"""
+# Properties that are on or off, by element.
 _SWITCHES = {
     name: name for name in ("b", "i", "u", "strike", "smallcaps", "vanish", "rtl")
 } | {"dstrike": "strike"}
@@ -70,7 +72,7 @@ _BODY_LEVEL = 9  # The outline level of body text
 class ListPlace:
     """The list that a paragraph is in, by its id, and the level from 0."""
 
-    name: str
+    list_id: str
     level: int
 
 
@@ -81,7 +83,7 @@ class ParagraphStyle:
     numbering: ListPlace | None = None
 
     def at_outline_level(self, level: str) -> "ParagraphStyle":
-        """The style with an outline level, which makes a heading of text."""
+        """The style with an outline level (counted from 0), which makes text a heading."""
         if not level.isdecimal() or self.role in (StyleRole.TITLE, StyleRole.CONTENTS):
             return self
         if int(level) < _BODY_LEVEL:
@@ -91,8 +93,10 @@ class ParagraphStyle:
 
 @dataclass(frozen=True, slots=True)
 class Styles:
+    """The styles of paragraphs and of characters, by their ids."""
+
     paragraphs: Mapping[str, ParagraphStyle] = field(default_factory=dict)
-    looks: Mapping[str, RunFormat] = field(default_factory=dict)
+    run_formats: Mapping[str, RunFormat] = field(default_factory=dict)
     language: str = ""
 
 
@@ -107,96 +111,104 @@ def value(element: etree._Element | None, path: str) -> str:
 
 
 def run_format_of(properties: etree._Element | None) -> RunFormat:
-    look: dict[str, bool | str] = {}
+    """The formatting in run properties (`rPr`)."""
+    formatting: dict[str, bool | str] = {}
     if properties is None:
-        return look
+        return formatting
     for element in properties:
         if element.tag in _SWITCHES:
-            look[_SWITCHES[element.tag]] = element.get("val", "").lower() not in _OFF
+            is_on = element.get("val", "").lower() not in _OFF
+            formatting[_SWITCHES[element.tag]] = is_on
         elif element.tag == "vertalign":
-            look["position"] = element.get("val", "")
+            formatting["position"] = element.get("val", "")
         elif element.tag == "lang":
             for script, language in element.attrib.items():
-                look[f"lang {script!s}"] = str(language)
-    return look
+                formatting[f"lang {script!s}"] = str(language)
+    return formatting
 
 
 def numbering_of(
     properties: etree._Element | None, inherited: ListPlace | None
 ) -> ListPlace | None:
-    """The list in paragraph properties (`pPr`), of which one without a name is inherited."""
+    """The list in paragraph properties (`pPr`); the inherited one if they name none."""
     if properties is None:
         return inherited
     numbers = properties.find("numpr")
     if numbers is None:
         return inherited
-    inherited_name = inherited.name if inherited else ""
+    list_id = value(numbers, "numid")
+    if not list_id and inherited:
+        list_id = inherited.list_id
     level = value(numbers, "ilvl")
-    return ListPlace(
-        name=value(numbers, "numid") or inherited_name,
-        level=int(level) if level.isdecimal() else 0,
-    )
+    return ListPlace(list_id, level=int(level) if level.isdecimal() else 0)
 
 
 def read_styles(root: etree._Element | None) -> Styles:
+    """The styles of a document; none if `root` is None."""
     if root is None:
         return Styles()
-    elements = {
-        e.get("styleid", ""): e for e in islice(root.iterfind("style"), _MOST_STYLES)
-    }
+    styles = islice(root.iterfind("style"), _MOST_STYLES)
+    style_by_id = {style.get("styleid", ""): style for style in styles}
     paragraphs: dict[str, ParagraphStyle] = {}
-    looks: dict[str, RunFormat] = {}
-    for name, element in elements.items():
-        chain = _chain(element, elements)
-        if element.get("type") == "character":
-            looks[name] = _look(chain)
-        elif element.get("type") in ("paragraph", None):
-            paragraphs[name] = _paragraph(chain)
+    run_formats: dict[str, RunFormat] = {}
+    for style_id, style in style_by_id.items():
+        chain = _chain(style, style_by_id)
+        kind = style.get("type", "paragraph")
+        if kind == "character":
+            run_formats[style_id] = _formatting(chain)
+        elif kind == "paragraph":
+            paragraphs[style_id] = _paragraph_style(chain)
     defaults = run_format_of(root.find("docdefaults/rprdefault/rpr"))
-    return Styles(paragraphs, looks, str(defaults.get("lang val", "")))
+    return Styles(paragraphs, run_formats, str(defaults.get("lang val", "")))
 
 
 def _chain(
-    style: etree._Element, styles: Mapping[str, etree._Element]
+    style: etree._Element, style_by_id: Mapping[str, etree._Element]
 ) -> list[etree._Element]:
-    """A style, after those it is based on."""
+    """The styles that a style is based on, the most general first, then the style itself."""
     chain: list[etree._Element] = []
     base: etree._Element | None = style
     while base is not None and base not in chain and len(chain) < _DEEPEST:
         chain.insert(0, base)
-        base = styles.get(value(base, "basedon"))
+        base = style_by_id.get(value(base, "basedon"))
     return chain
 
 
-def _look(chain: list[etree._Element]) -> RunFormat:
-    look: dict[str, bool | str] = {}
+def _formatting(chain: list[etree._Element]) -> RunFormat:
+    """The formatting of a character style."""
+    formatting: dict[str, bool | str] = {}
     for style in chain:
-        look |= run_format_of(style.find("rpr"))
+        formatting |= run_format_of(style.find("rpr"))
     name = value(chain[-1], "name").lower()
     if name == "hyperlink":
-        look.pop("u", None)  # Links are underlined anyway
+        formatting.pop("u", None)  # Links are underlined anyway
     elif _CODE.search(name):
-        look["code"] = True
-    return look
+        formatting["code"] = True
+    return formatting
 
 
-def _paragraph(chain: list[etree._Element]) -> ParagraphStyle:
+def _paragraph_style(chain: list[etree._Element]) -> ParagraphStyle:
     style = ParagraphStyle()
     for element in chain:
-        name = value(element, "name").lower()
-        for pattern, role in _BY_NAME:
-            if match := pattern.fullmatch(name):
-                level = int(match[1]) if role is StyleRole.HEADING else 0
-                style = replace(style, role=role, level=level)
-                break
+        style = _named_style(style, value(element, "name").lower())
         style = style.at_outline_level(value(element, "ppr/outlinelvl"))
-        style = replace(
-            style, numbering=numbering_of(element.find("ppr"), style.numbering)
-        )
+        numbering = numbering_of(element.find("ppr"), style.numbering)
+        style = replace(style, numbering=numbering)
     return style
 
 
-_PLACE = re.compile(r"%([1-9])")
+def _named_style(style: ParagraphStyle, name: str) -> ParagraphStyle:
+    """The style with the role that a name states, such as "heading 2"."""
+    for pattern, role in _BY_NAME:
+        match = pattern.fullmatch(name)
+        if match:
+            level = int(match[1]) if role is StyleRole.HEADING else 0
+            return replace(style, role=role, level=level)
+    return style
+
+
+# "%2" in "%1.%2.": the number of the second level.
+_PLACEHOLDER = re.compile(r"%([1-9])")
 _LEVELS = 9
 _BULLETS = tuple("-–—*·◦▪‣")
 _FORMATS = {
@@ -209,8 +221,10 @@ _FORMATS = {
 
 @dataclass(frozen=True, slots=True)
 class _Level:
+    """How the items of a list are numbered on one level."""
+
     style: str = "bullet"
-    text: str = ""
+    text: str = ""  # With placeholders: "%1.%2."
     start: int = 1
 
 
@@ -220,84 +234,107 @@ class _List:
     levels: Mapping[int, _Level]
     restarts: frozenset[int]  # Levels at which this list restarts
 
+    def level(self, number: int) -> _Level:
+        return self.levels.get(number, _Level())
+
 
 @dataclass(slots=True)
 class Numbering:
+    """Counts the items of the lists of a document."""
+
     lists: Mapping[str, _List] = field(default_factory=dict)
+    # By family: the last number on each level, None before the first.
     _counts: dict[str, list[int | None]] = field(default_factory=dict)
+    # Lists and levels that have an item already.
     _begun: set[tuple[str, int]] = field(default_factory=set)
 
     def next_marker(self, place: ListPlace) -> str:
         """The number or bullet of the list's next paragraph at this level; empty if it has none."""
-        numbered = self.lists.get(place.name)
-        if numbered is None:
+        numbered_list = self.lists.get(place.list_id)
+        if numbered_list is None:
             return ""
-        level = min(max(place.level, 0), _LEVELS - 1)
-        counts = self._counts.setdefault(numbered.family, [None] * _LEVELS)
-        if level in numbered.restarts and (place.name, level) not in self._begun:
-            counts[level] = None
-        self._begun.add((place.name, level))
-        own = numbered.levels.get(level, _Level())
-        before = counts[level]
-        counts[level] = own.start if before is None else before + 1
-        counts[level + 1 :] = [None] * (_LEVELS - level - 1)
-        if own.style == "bullet":
-            # Symbol fonts use private characters that have no meaning elsewhere.
-            if own.text not in _BULLETS:
-                return BULLET
-            return own.text
-        if own.style == "none":
-            return ""
+        counts = self._counts.setdefault(numbered_list.family, [None] * _LEVELS)
+        number = min(max(place.level, 0), _LEVELS - 1)
+        is_first = (place.list_id, number) not in self._begun
+        self._begun.add((place.list_id, number))
+        if is_first and number in numbered_list.restarts:
+            counts[number] = None
+        level = numbered_list.level(number)
+        last_count = counts[number]
+        counts[number] = level.start if last_count is None else last_count + 1
+        deeper_levels = _LEVELS - number - 1
+        counts[number + 1 :] = [None] * deeper_levels
+        return _marker(numbered_list, level, counts)
 
-        def number(reference: re.Match[str]) -> str:
-            index = int(reference[1]) - 1
-            level = numbered.levels.get(index, _Level())
-            count = counts[index]
-            style = _FORMATS.get(level.style, "1")
-            return format_number(level.start if count is None else count, style)
 
-        return _PLACE.sub(number, own.text).strip()
+def _marker(numbered_list: _List, level: _Level, counts: Sequence[int | None]) -> str:
+    """The marker of an item on a level, by the counts of all levels."""
+    if level.style == "none":
+        return ""
+    if level.style == "bullet":
+        # Symbol fonts use private characters that have no meaning elsewhere.
+        return level.text if level.text in _BULLETS else BULLET
+
+    def number(placeholder: re.Match[str]) -> str:
+        index = int(placeholder[1]) - 1
+        referred = numbered_list.level(index)
+        count = counts[index]
+        style = _FORMATS.get(referred.style, "1")
+        return format_number(referred.start if count is None else count, style)
+
+    return _PLACEHOLDER.sub(number, level.text).strip()
 
 
 def read_numbering(root: etree._Element | None) -> Numbering:
+    """The lists of a document; none if `root` is None."""
     if root is None:
         return Numbering()
-    families = {e.get("abstractnumid", ""): e for e in root.iterfind("abstractnum")}
-    by_style = {
-        value(e, "stylelink"): name
-        for name, e in families.items()
-        if e.find("stylelink") is not None
-    }
-    lists = {}
+    families: dict[str, etree._Element] = {}
+    family_by_style: dict[str, str] = {}
+    for element in root.iterfind("abstractnum"):
+        family = element.get("abstractnumid", "")
+        families[family] = element
+        if element.find("stylelink") is not None:
+            family_by_style[value(element, "stylelink")] = family
+    lists: dict[str, _List] = {}
     for element in root.iterfind("num"):
         family = value(element, "abstractnumid")
-        linked = value(families.get(family), "numstylelink")
-        family = by_style.get(linked, family) if linked else family
-        levels = _levels(families.get(family))
-        restarts: set[int] = set()
-        for override in element.iterfind("lvloverride"):
-            level = _integer(override.get("ilvl"))
-            levels |= _levels(override)
-            start = override.find("startoverride")
-            if start is not None:
-                restarts.add(level)
-                before = levels.get(level, _Level())
-                levels[level] = replace(before, start=_integer(start.get("val")))
-        lists[element.get("numid", "")] = _List(family, levels, frozenset(restarts))
+        linked_style = value(families.get(family), "numstylelink")
+        if linked_style:
+            family = family_by_style.get(linked_style, family)
+        lists[element.get("numid", "")] = _list(element, family, families.get(family))
     return Numbering(lists)
 
 
+def _list(
+    element: etree._Element, family: str, definition: etree._Element | None
+) -> _List:
+    """A list (`num`) with the levels of its family (`abstractNum`) and its own changes."""
+    levels = _levels(definition)
+    restarts: set[int] = set()
+    for override in element.iterfind("lvloverride"):
+        number = _integer(override.get("ilvl"))
+        levels |= _levels(override)
+        start = override.find("startoverride")
+        if start is not None:
+            restarts.add(number)
+            level = levels.get(number, _Level())
+            levels[number] = replace(level, start=_integer(start.get("val")))
+    return _List(family, levels, frozenset(restarts))
+
+
 def _levels(element: etree._Element | None) -> dict[int, _Level]:
+    """The levels in an element, by number."""
     if element is None:
         return {}
-    return {
-        _integer(level.get("ilvl")): _Level(
-            (value(level, "numfmt") or "decimal").lower(),
-            value(level, "lvltext"),
-            _integer(value(level, "start"), 1),
+    levels: dict[int, _Level] = {}
+    for level in element.iterfind("lvl"):
+        levels[_integer(level.get("ilvl"))] = _Level(
+            style=(value(level, "numfmt") or "decimal").lower(),
+            text=value(level, "lvltext"),
+            start=_integer(value(level, "start"), default=1),
         )
-        for level in element.iterfind("lvl")
-    }
+    return levels
 
 
 def _integer(text: str | None, default: int = 0) -> int:

@@ -1,6 +1,6 @@
 """Turns a Word document's body into an XHTML tree.
 
-Headings, lists, quotations, verse, tables, pictures, notes.
+It writes headings, lists, quotations, verse, tables, pictures and notes.
 """
 
 import re
@@ -29,16 +29,22 @@ _DEEPEST_HEADING = 6
 _CONTENTS = "contents"
 _EMPTY = "empty"
 _PROSE_TAGS = frozenset(("p", "blockquote"))
-# Elements of a paragraph that damaged files have outside any.
-_OUTSIDE_PARAGRAPHS = frozenset(
+# Elements of a paragraph that damaged files have outside of paragraphs.
+_PARTS_OF_PARAGRAPHS = frozenset(
     "r t hyperlink fldsimple omath omathpara drawing pict object ruby deltext sym tab br".split()
 )
-_CONTENTS_WORDS = 4  # At most, of the heading above a table of contents
+_MOST_CONTENTS_WORDS = 4  # In the heading above a table of contents
 _CELLS = {"tr": "tr", "tc": "td"}  # Elements of XHTML
-_LAST_PLACE = "_GoBack"  # Word's bookmark of the last edit
+_LAST_EDIT = "_GoBack"  # Word's bookmark of the last edit
 
-Notes = dict[tuple[str, str | None], tuple[etree._Element, Mapping[str, Relation]]]
-"""Notes by kind and id, each with the relations of its part."""
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    element: etree._Element
+    relations: Mapping[str, Relation]  # Of its part
+
+
+Notes = dict[tuple[str, str | None], Note]  # By kind and id
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +56,9 @@ class _ListItem:
 
 
 _DEEPEST_LIST = 9
-# With more empty paragraphs than one to so many, they are spacing.
+# Empty paragraphs are scene breaks if there are at least so many others to one, else spacing.
 _PARAGRAPHS_FOR_ONE_BREAK = 6
+# "......  17", "\t17"
 _PAGE_AT_END = re.compile(
     r"(?:[\t.…·_]|\s{2,}|\D)\s*(?:\d{1,5}|[ivxlc]{1,7})\s*$", re.IGNORECASE
 )
@@ -59,23 +66,26 @@ _PAGE_AT_END = re.compile(
 
 @dataclass(slots=True)
 class BodyWriter:
+    """Writes the body and the notes of a document into `target`, an element of XHTML."""
+
     target: etree._Element
     state: RunState
     numbering: Numbering
     # Whether a paragraph has the title style: headings move one level down
     has_title: bool = False
-    unread: int = 0
+    unread: int = 0  # Number of embedded documents
     # Open lists, the outermost first
     _lists: list[etree._Element] = field(default_factory=list)
-    # Its end was deleted: the next paragraph continues it
-    _joined: etree._Element | None = None
+    # A paragraph whose end was deleted: the next one continues it
+    _unended: etree._Element | None = None
 
     def write(self, element: etree._Element) -> None:
+        """Write the content of an element."""
         for inner in element:
             self._element(inner, str(inner.tag))
 
     def _element(self, element: etree._Element, name: str) -> None:
-        if name == "p" or name in _OUTSIDE_PARAGRAPHS:
+        if name == "p" or name in _PARTS_OF_PARAGRAPHS:
             self._paragraph(element)
         elif _is_deleted(element, name):
             self.state.delete(element)
@@ -87,7 +97,7 @@ class BodyWriter:
         elif name == "sdt" and _is_contents(element):
             self._within(element, "div").set("class", _CONTENTS)
         elif name == "bookmarkstart":
-            self._bookmark(element.get("name", _LAST_PLACE))
+            self._bookmark(element.get("name", _LAST_EDIT))
         elif name == "altchunk":
             self.unread += 1
         elif name == "alternatecontent":
@@ -95,54 +105,57 @@ class BodyWriter:
         else:
             self.write(element)
 
-    def _bookmark(self, place: str) -> None:
-        if place != _LAST_PLACE:
-            self.state.places.append(place)
+    def _bookmark(self, name: str) -> None:
+        if name != _LAST_EDIT:
+            self.state.bookmarks.append(name)
 
     def finish(self) -> None:
         """Add a paragraph whose end was deleted and that nothing continues."""
-        draft, self._joined = self._joined, None
+        draft = self._unended
+        self._unended = None
         if draft is not None:
-            self._styled(draft, ParagraphStyle(), None)
+            self._add_styled(draft, ParagraphStyle(), None)
 
     def _paragraph(self, element: etree._Element) -> None:
         properties = element.find("ppr")
-        style = self.state.styles.paragraphs.get(
-            value(properties, "pstyle"), ParagraphStyle()
-        )
+        style_id = value(properties, "pstyle")
+        style = self.state.styles.paragraphs.get(style_id, ParagraphStyle())
         in_contents = style.role is StyleRole.CONTENTS or self.state.is_in_contents
         if style.role is StyleRole.TEXT:
             style = style.at_outline_level(value(properties, "outlinelvl"))
-        draft = self._joined if self._joined is not None else etree.Element("p")
+        draft = self._unended
+        if draft is None:
+            draft = etree.Element("p")
         writer = RunWriter(draft, self.state)
         if element.tag == "p":
             writer.write(element)
         else:
             writer.write_one(element)
-        if element.find("ppr/rpr/del") is not None:
-            self._joined = draft
+        is_end_deleted = element.find("ppr/rpr/del") is not None
+        if is_end_deleted:
+            self._unended = draft
             self.state.changes += 1
             self._boxes(writer)
             return
-        self._joined = None
+        self._unended = None
         if in_contents:
             draft.set("class", _CONTENTS)
             self._add(draft)
         else:
-            self._styled(draft, style, self._next_item(properties, style))
+            self._add_styled(draft, style, self._next_item(properties, style))
         self._boxes(writer)
 
     def _next_item(
         self, properties: etree._Element | None, style: ParagraphStyle
     ) -> _ListItem | None:
         """The place of a paragraph in its list; None if it is in none or has no number."""
-        own = numbering_of(properties, style.numbering)
-        if own is None or own.name in ("", "0"):
+        place = numbering_of(properties, style.numbering)
+        if place is None or place.list_id in ("", "0"):
             return None
-        marker = self.numbering.next_marker(own)
+        marker = self.numbering.next_marker(place)
         if not marker:
             return None
-        return _ListItem(marker, own.level)
+        return _ListItem(marker, place.level)
 
     def _boxes(self, writer: RunWriter) -> None:
         """Write the text boxes and rules of a paragraph after it."""
@@ -152,9 +165,10 @@ class BodyWriter:
             else:
                 self._within(box, "div")
 
-    def _styled(
+    def _add_styled(
         self, draft: etree._Element, style: ParagraphStyle, item: _ListItem | None
     ) -> None:
+        """Add a paragraph as the element that its style and its place in a list call for."""
         role = style.role
         if _is_blank(draft, role, item):
             draft.set("class", _EMPTY)
@@ -180,24 +194,32 @@ class BodyWriter:
         self, draft: etree._Element, style: ParagraphStyle, item: _ListItem | None
     ) -> None:
         if not is_break(plain_text(draft)):
-            level = 1 if style.role is StyleRole.TITLE else style.level + self.has_title
+            level = style.level
+            if style.role is StyleRole.TITLE:
+                level = 1
+            elif self.has_title:
+                level += 1
             draft.tag = f"h{min(level, _DEEPEST_HEADING)}"
         if item and item.marker != BULLET:
             _prefix(draft, item.marker)
         self._add(draft)
 
     def _verse(self, draft: etree._Element) -> None:
-        if not len(self.target) or self.target[-1].get("class") != "stanza":
+        """Add a line of verse to the stanza before it, or to a new one."""
+        last = self.target[-1] if len(self.target) else None
+        if last is None or last.get("class") != "stanza":
             self._add(etree.Element("div", {"class": "stanza"}))
         draft.tag = "div"
         self.target[-1].append(draft)
 
     def _add(self, element: etree._Element) -> None:
+        """Add a paragraph that is no list item; unless it is empty, it ends the lists."""
         if element.get("class") != _EMPTY:
             self._lists.clear()
         self.target.append(element)
 
     def _item(self, draft: etree._Element, item: _ListItem) -> None:
+        """Add a list item to the list of its level."""
         if not self._lists:
             self._lists.append(etree.SubElement(self.target, "ul"))
         del self._lists[item.level + 1 :]
@@ -208,6 +230,7 @@ class BodyWriter:
         self._lists[-1].append(draft)
 
     def _code(self, draft: etree._Element) -> None:
+        """Add a line of code to the <pre> before it, or to a new one."""
         for line_end in list(draft.iter("br")):
             line_end.tail = "\n" + (line_end.tail or "")
         etree.strip_tags(draft, "br")
@@ -219,36 +242,39 @@ class BodyWriter:
         self.target[-1].extend(list(draft))
 
     def _within(self, element: etree._Element, tag: str) -> etree._Element:
-        outer = self.target
-        inner = etree.SubElement(outer, tag)
-        joined, self._joined = self._joined, None
-        self.target, self._lists = inner, []
+        """Write the content of an element into a new one with this tag."""
+        outer_target = self.target
+        outer_unended = self._unended
+        inner = etree.SubElement(outer_target, tag)
+        self.target = inner
+        self._unended = None
+        self._lists = []
         self.write(element)
         self.finish()
-        self._joined = joined
-        self.target, self._lists = outer, []
+        self.target = outer_target
+        self._unended = outer_unended
+        self._lists = []
         return inner
 
     def write_notes(self, notes: Notes) -> None:
-        """Append the notes in order of reference; those that are left were not referred to."""
-        outer = self.target
-        # A note may refer to another one, which follows it
+        """Append the notes in order of reference, and remove them from `notes`."""
+        outer_target = self.target
+        # This list grows in the loop: a note may refer to another one, which follows it.
         for reference in self.state.references:
-            note, relations = notes.pop((reference.kind, reference.id), (None, None))
-            if note is None or relations is None:
+            note = notes.pop((reference.kind, reference.id), None)
+            if note is None:
                 continue
-            self.target = etree.SubElement(
-                outer, "aside", id=f"{reference.kind} {reference.id}"
-            )
+            aside_id = f"{reference.kind} {reference.id}"
+            self.target = etree.SubElement(outer_target, "aside", id=aside_id)
             self.target.set(EPUB_TYPE, "footnote")
-            self.state.relations = relations
-            self.write(note)
+            self.state.relations = note.relations
+            self.write(note.element)
             self.finish()
             first = next(self.target.iter("p", "li"), None)
             if first is not None:
                 label = reference.label
                 _prefix(first, label if label[-1:] in ")*†‡§]" else f"{label}.")
-        self.target = outer
+        self.target = outer_target
 
 
 def finish_tree(root: etree._Element) -> int:
@@ -257,6 +283,12 @@ def finish_tree(root: etree._Element) -> int:
     Returns the number of words removed.
     """
     _mark_breaks(root)
+    _attach_captions(root)
+    return _remove_contents(root)
+
+
+def _attach_captions(root: etree._Element) -> None:
+    """Make a figure of each picture and the caption below it."""
     for caption in list(_of_class(root, "p", "caption")):
         del caption.attrib["class"]
         picture = caption.getprevious()
@@ -265,25 +297,24 @@ def finish_tree(root: etree._Element) -> int:
             picture.addprevious(figure)
             caption.tag = "figcaption"
             figure.extend((picture, caption))
-    return _remove_contents(root)
 
 
 def _mark_breaks(root: etree._Element) -> None:
     """Make scene breaks of the empty paragraphs between two paragraphs."""
-    empty = list(_of_class(root, "p", _EMPTY))
-    paragraphs = sum(1 for _ in root.iter("p"))
-    if len(empty) * _PARAGRAPHS_FOR_ONE_BREAK > paragraphs:
+    empty_paragraphs = list(_of_class(root, "p", _EMPTY))
+    count = sum(1 for _ in root.iter("p"))
+    if len(empty_paragraphs) * _PARAGRAPHS_FOR_ONE_BREAK > count:
         return
-    for element in empty:
+    for element in empty_paragraphs:
         if _is_prose(element.getprevious()) and _is_prose(element.getnext()):
             element.tag = "hr"
             del element.attrib["class"]
 
 
 def _is_prose(element: etree._Element | None) -> bool:
-    return (
-        element is not None and element.tag in _PROSE_TAGS and not element.get("class")
-    )
+    if element is None:
+        return False
+    return element.tag in _PROSE_TAGS and not element.get("class")
 
 
 def _is_picture(element: etree._Element) -> bool:
@@ -302,34 +333,33 @@ def _of_class(
 
 def _remove_contents(root: etree._Element) -> int:
     """Remove the table of contents of a document with headings. Returns the number of its words."""
-    headings = {letters(plain_text(each)) for each in root.iter("h1", "h2", "h3")}
+    headings = {letters(plain_text(heading)) for heading in root.iter("h1", "h2", "h3")}
     if not headings:
         return 0
-    removed = 0
+    words_removed = 0
     for contents in list(_of_class(root, "div", _CONTENTS)):
-        lines = [
-            line for line in contents.iter("p", "h1", "h2", "h3") if plain_text(line)
-        ]
-        if lines and count_words(plain_text(lines[0])) <= _CONTENTS_WORDS:
-            removed += _remove(lines[0])  # Its own heading
+        all_lines = contents.iter("p", "h1", "h2", "h3")
+        lines = [line for line in all_lines if plain_text(line)]
+        if lines and count_words(plain_text(lines[0])) <= _MOST_CONTENTS_WORDS:
+            words_removed += _remove(lines[0])  # Its own heading
     for entry in list(_of_class(root, "p", _CONTENTS)):
         if _is_entry(entry, headings):
-            removed += _remove(entry)
+            words_removed += _remove(entry)
         else:
             del entry.attrib["class"]
-    return removed
+    return words_removed
 
 
 def _is_entry(line: etree._Element, headings: set[str]) -> bool:
-    """Whether a line names a heading or ends with the number of a page."""
-    text = plain_text(line)
-    name = letters(text).rstrip("0123456789")
-    is_named = any(name == heading.rstrip("0123456789") for heading in headings)
-    return (
-        not text
-        or is_named
-        or bool(_PAGE_AT_END.search("".join(map(str, line.itertext()))))
-    )
+    """Whether a line is empty, names a heading or ends with the number of a page."""
+    words = plain_text(line)
+    if not words:
+        return True
+    name = letters(words).rstrip("0123456789")
+    if any(name == heading.rstrip("0123456789") for heading in headings):
+        return True
+    text = "".join(map(str, line.itertext()))
+    return bool(_PAGE_AT_END.search(text))
 
 
 def _remove(element: etree._Element) -> int:
@@ -342,9 +372,12 @@ def _remove(element: etree._Element) -> int:
 def _is_blank(draft: etree._Element, role: StyleRole, item: _ListItem | None) -> bool:
     """Whether a paragraph shows nothing: no word, picture or number."""
     if item is None:
-        return not plain_text(draft) and draft.find(".//img") is None
-    is_empty = not len(draft) and not (draft.text or "").strip()
-    return is_empty and role is not StyleRole.HEADING
+        has_picture = draft.find(".//img") is not None
+        return not has_picture and not plain_text(draft)
+    has_children = len(draft) > 0
+    if has_children or role is StyleRole.HEADING:
+        return False
+    return not (draft.text or "").strip()
 
 
 def _is_deleted(element: etree._Element, name: str) -> bool:
@@ -365,8 +398,7 @@ def _is_contents(element: etree._Element) -> bool:
 
 def _prefix(element: etree._Element, marker: str) -> None:
     """Insert a marker before an element's text; a full stop separates "Chapter 1" from a title."""
-    if marker[-1:].isalnum() and any(map(str.isspace, marker)) and plain_text(element):
-        separator = ". "
-    else:
-        separator = " "
+    has_several_words = any(map(str.isspace, marker))
+    needs_stop = has_several_words and marker[-1].isalnum() and plain_text(element)
+    separator = ". " if needs_stop else " "
     element.text = f"{marker}{separator}{element.text or ''}"
