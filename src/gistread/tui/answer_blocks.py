@@ -379,11 +379,12 @@ def _question(exchange: Exchange, number: int, places: Places) -> Block:
 
 
 def _sections_used(exchange: Exchange, places: Places) -> str:
-    """`without sections 3 and 5`, or `with all`."""
+    """Which sections an answer that was written anew uses: `without sections 3 and 5`."""
     record, memory = exchange.record, places.memory
     if not record.left_out:
         return "with all"
     shown = sections_of(memory)
+    # Offsets are surer than numbers, which those of the memory may have left behind.
     if record.steered is None or shown is None:
         left_out = [
             renumbered(number, exchange.sections, shown) for number in record.left_out
@@ -505,7 +506,8 @@ def _under_way(exchange: Exchange) -> str:
     if progress is None:
         return ""
     what, done, total = progress
-    return f"{progress_bar(done / max(1, total))} {what}: {done} of {total}"
+    bar = progress_bar(done / max(1, total))
+    return f"{bar} {what}: {done} of {total}"
 
 
 def line_key(number: int, step: int) -> Hashable:

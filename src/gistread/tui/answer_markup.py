@@ -272,13 +272,15 @@ def _row_edits(line: _Line, widths: Sequence[int]) -> list[_Edit]:
     Without widths, the cells follow each other unpadded.
     """
     edits = list(_inline_edits(line))
-    at = 0
+    end_before = 0  # Of the cell before
     padding = ""
     for index, (start, end) in enumerate(_cells_of(line)):
         bar = f"{padding}{_BAR}" if index else ""
-        edits.append(_Edit(line.start + at, line.start + start, bar))
-        lacking = widths[index] - _width_of(line.text[start:end]) if widths else 0
-        padding = " " * lacking
-        at = end
-    edits.append(_Edit(line.start + at, line.end))
+        edits.append(_Edit(line.start + end_before, line.start + start, bar))
+        padding = ""
+        if widths:
+            width = _width_of(line.text[start:end])
+            padding = " " * (widths[index] - width)
+        end_before = end
+    edits.append(_Edit(line.start + end_before, line.end))
     return [edit for edit in edits if edit.new or edit.end > edit.start]

@@ -113,9 +113,11 @@ class GistreadApp(CommandTarget, App[None]):
         self._downloads: ModelDownloads | None = None
         # Why the named book cannot be opened, if that ended the app
         self.failure: GistreadError | None = None
+        # Work that may outlive its screen
         self._running_on: set[asyncio.Task[None]] = set()
         # What could not be saved when the user last wanted to quit
         self._unsaved_before = ""
+        # The book named on the command line; None once another is opened
         self._first = book
         self._is_reopening = False  # A book is closed to be opened anew
         self._look_at = look_at
@@ -296,10 +298,12 @@ class GistreadApp(CommandTarget, App[None]):
 
     def action_choose_theme(self) -> None:
         """Choose from the themes, which are read again: one can be edited while it is shown."""
-        known = self._palettes
+        palettes_before = self._palettes
         problems = self._read_themes()
-        self.theme = before = self._theme_for(self.theme)
-        if self._palettes.get(before) != known.get(before):
+        shown = self._theme_for(self.theme)
+        self.theme = shown
+        was_edited = self._palettes.get(shown) != palettes_before.get(shown)
+        if was_edited:
             self.mutate_reactive(GistreadApp.theme)
 
         def chosen(name: str | None) -> None:
@@ -308,12 +312,12 @@ class GistreadApp(CommandTarget, App[None]):
                 self._follow_terminal()
                 self.theme = self._theme_for(name)
             elif self.settings.config.theme:
-                self.theme = before
+                self.theme = shown
             else:
                 self.theme = self._theme_for("")
 
         palettes = list(self._palettes.values())
-        current = before if self.settings.config.theme else ""
+        current = shown if self.settings.config.theme else ""
         screen = ThemeScreen(palettes, current, problems, self._theme_for(""))
         self.push_screen(screen, chosen)
 

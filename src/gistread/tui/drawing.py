@@ -162,9 +162,11 @@ class Drawer:
             raise _not_installed() from None
         finally:
             vars(sys)["__stdout__"] = standard_output
-        vars(_terminal.get_cell_size)["_result"] = _terminal.CellSize(*cell)
+        cell_width, cell_height = cell
+        # Where textual_image remembers the answer to its query
+        cell_size = _terminal.CellSize(cell_width, cell_height)
+        vars(_terminal.get_cell_size)["_result"] = cell_size
         sixel_image: Widget = widget.SixelImage(picture.pixels)
-        cell_width, _ = cell
         styles = sixel_image.styles
         styles.width = styles.height = "auto"
         styles.max_width = max(2, 2 * picture.width // cell_width)

@@ -67,6 +67,7 @@ class Kitty:
         self._write = write
         # In the order in which they were last drawn
         self._sent: dict[_SizedPicture, _SentPicture] = {}
+        # From a random number on, as other apps may draw in the same terminal
         self._ids = count(random.randrange(1, 1 << 23))
 
     def draw(self, picture: "KittyPicture", columns: int, rows: int) -> Rows | None:

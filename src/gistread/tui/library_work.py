@@ -98,7 +98,8 @@ class Books:
             self._user_data, self.catalogue, speed.words_per_minute
         )
         story = story_path()
-        if len(entries) <= _FEW and all(entry.path != story for entry in entries):
+        has_story = any(entry.path == story for entry in entries)
+        if len(entries) <= _FEW and not has_story:
             entries.append(LibraryEntry("The Ferry Bell", ("sample story",), story))
         return entries, problem
 

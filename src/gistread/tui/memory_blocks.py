@@ -297,13 +297,11 @@ def _first_words(book: Book, page: Page, bound: int | None = None) -> str:
 
     Empty if they are behind the bound.
     """
-    paragraphs = book.paragraphs_between(page.start, page.end)
-    prose_starts = (
-        paragraph.start
-        for paragraph in paragraphs
-        if paragraph.kind is not ParagraphKind.HEADING
-    )
-    start = max(page.start, next(prose_starts, 0))
+    start = page.start
+    for paragraph in book.paragraphs_between(page.start, page.end):
+        if paragraph.kind is not ParagraphKind.HEADING:
+            start = max(page.start, paragraph.start)
+            break
     match = _FIRST_WORDS.search(book.text, start, page.end)
     if match is None:
         return ""

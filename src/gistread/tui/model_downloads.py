@@ -178,10 +178,10 @@ class ModelDownloads:
         if is_on_the_hub(spec):
             self._app.notify("Looking it up …", timeout=2)
 
-        def plan_it() -> Plan:
+        def plan_in_thread() -> Plan:
             return asyncio.run(make_plan(spec, catalogue, network_of()))
 
-        plan = await asyncio.to_thread(plan_it)
+        plan = await asyncio.to_thread(plan_in_thread)
         check_disk(plan, self._folder)
         terms = "You agree to its licence. Runs in the background and can be resumed."
         rows = [Row("start", "Download", terms)]
@@ -256,7 +256,10 @@ class ModelDownloads:
             self._download = replace(self._download, progress=progress)
 
     def _end(self, plan: Plan, outcome: Path | Exception | None) -> None:
-        """Called in the app's loop; without an outcome, the download was paused."""
+        """Show how a download has ended; without an outcome, it was paused.
+
+        Called in the app's loop.
+        """
         assert self._ended is not None
         assert self._timer is not None
         self._ended.set_result(None)

@@ -71,14 +71,14 @@ class Chooser:
         recommended, other_downloads = downloads
         rows = [self._row(model) for model in sorted(models, key=self._place_in_list)]
         rows.sort(key=lambda pair: pair[0])
-        ready = [row for standing, row in rows if standing is Availability.READY]
-        not_ready = [row for standing, row in rows if standing > Availability.READY]
-        others = other_downloads + not_ready
         current = [row for _, row in rows if row.is_current]
         if not current and "://" in self.current:
             current = [_current(ModelRow(self.current, self.current, "on a server"))]
-        ready = _without_current(ready)
-        others = _without_current(others)
+        ready: list[ModelRow] = []
+        others = list(other_downloads)
+        for standing, row in rows:
+            if not row.is_current:
+                (ready if standing is Availability.READY else others).append(row)
         if not whole:
             others = _fold(ready[_SHOWN_AT_FIRST:] + others)
             ready = ready[:_SHOWN_AT_FIRST]
@@ -136,10 +136,6 @@ class Chooser:
         if self.current == STARTER and model.path == self.starter:
             return True
         return self.current in (str(model.path), model.name)
-
-
-def _without_current(rows: list[ModelRow]) -> list[ModelRow]:
-    return [row for row in rows if not row.is_current]
 
 
 def _fold(rows: list[ModelRow]) -> list[ModelRow]:

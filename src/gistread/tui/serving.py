@@ -125,8 +125,10 @@ class _Gistread(Server):
         No other site can send that cookie.
         """
         origin = request.headers.get("Origin")
-        if origin is not None and origin.partition("://")[2] != request.host:
-            raise web.HTTPForbidden(text="Pages of other sites are refused.")
+        if origin is not None:
+            _, _, origin_host = origin.partition("://")
+            if origin_host != request.host:
+                raise web.HTTPForbidden(text="Pages of other sites are refused.")
         if not request.path.startswith("/static/"):
             self._require_secret(request)
         answer = await handler(request)
@@ -159,9 +161,10 @@ class _Gistread(Server):
     async def handle_index(self, request: web.Request) -> dict[str, Any]:
         """The values of the page's template. Its host name is the one that the browser used."""
         least, most = _FONT_SIZES
-        font_size = to_int(request.query.get("fontsize", ""), _USUAL_FONT_SIZE)
+        wanted_size = to_int(request.query.get("fontsize", ""), _USUAL_FONT_SIZE)
+        font_size = max(least, min(most, wanted_size))
         return {
-            "font_size": max(least, min(most, font_size)),
+            "font_size": font_size,
             "app_websocket_url": f"ws://{request.host}/ws",
             "config": {"static": {"url": "/static/"}},
             "application": {"name": self.title},

@@ -166,7 +166,7 @@ def _complete(activity: Activity) -> str:
 
 
 def _not_reading(activity: Activity, resume_key: str) -> tuple[str, ...]:
-    """That nothing is being read: the memory is complete, or how to go on with it."""
+    """What the memory has while nothing is being read, and how to go on with it."""
     if activity.pages_read and activity.pages_read >= activity.pages_total:
         return (_complete(activity),)
     read: tuple[str, ...] = ()

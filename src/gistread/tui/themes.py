@@ -380,10 +380,11 @@ def _check_complete(colors: Mapping[str, object]) -> None:
     if not missing:
         return
     first = missing[0]
+    purpose = NEEDED[first]
     more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
     needed = ", ".join(NEEDED)
     raise ValueError(
-        f"the colour {first!r} ({NEEDED[first]}) is missing{more}. "
+        f"the colour {first!r} ({purpose}) is missing{more}. "
         f'All are needed: {needed}; or begin with extends = "{DEFAULT}".'
     )
 
@@ -400,5 +401,8 @@ def _is_inherited(role: str, own: Mapping[str, str]) -> bool:
         "faint": "muted",
     }
     if role in HIGHLIGHTS:
-        return not {"background", "text", "on-mark"} & set(own)
+        changes_ground_or_text = any(
+            other in own for other in ("background", "text", "on-mark")
+        )
+        return not changes_ground_or_text
     return derived_from.get(role, "") not in own

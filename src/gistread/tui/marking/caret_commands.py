@@ -7,6 +7,8 @@ from gistread.tui.commands import Command, Scope
 
 
 class Unit(StrEnum):
+    """What the caret moves by."""
+
     WORD = "word"
     SENTENCE = "sentence"
     PARAGRAPH = "paragraph"

@@ -45,10 +45,11 @@ _NO_MARKS = (
 
 
 def _color_row(color: Color) -> Row[str]:
+    """The sign and the name of a colour, on a ground of this colour."""
     sign = f"{COLOR_SIGNS[color]} "
-    name = f" {color.value} "
-    span = Span(len(sign), len(sign) + len(name), f"highlight-{color.value}")
-    return Row(color.value, sign + name, spans=(span,))
+    text = f"{sign} {color.value} "
+    span = Span(len(sign), len(text), f"highlight-{color.value}")
+    return Row(color.value, text, spans=(span,))
 
 
 class MarkController:

@@ -16,6 +16,7 @@ from gistread.tui.screens.listing import ListScreen, Row
 from gistread.units import counted, in_quotes
 
 WATCH_S = 5.0  # Seconds between two looks at the file
+_NOTE = "Choose the line that reads correctly. The encoding is kept for this book."
 _NOTICE_S = 10  # Seconds that the notice of a change is shown
 
 Stamp = tuple[int, int]  # Size of a file, and time of its last change
@@ -56,11 +57,8 @@ class BookFileController:
             _row(choice, choice.codec, is_current=choice.codec == chosen)
             for choice in choices
         ]
-        note = (
-            "Choose the line that reads correctly. The encoding is kept for this book."
-        )
         hint = "type to filter"
-        panel = ListScreen("Encoding", note, rows, DETECTED, placeholder=hint)
+        panel = ListScreen("Encoding", _NOTE, rows, DETECTED, placeholder=hint)
         self._context.push(panel, self._read_in)
 
     async def _read_in(self, codec: str) -> None:

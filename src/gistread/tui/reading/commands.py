@@ -4,22 +4,26 @@ from typing import TYPE_CHECKING
 
 from gistread.tui.commands import Command, Scope
 
-# `gistread keys` lists the commands, and needs nothing that they control
+# Not imported otherwise: `gistread keys` lists the commands without what they control.
 if TYPE_CHECKING:
     from gistread.tui.reading.controllers import Controllers
 
 
 def _follow_citation(number: int) -> "Command[Controllers]":
     """The command that follows a source of the answer; the first stands for all in the help."""
-    first = number == 1
+    title = about = keys = ""
+    if number == 1:
+        title = "Follow a source: 1 to 9"
+        about = "In the memory and in the book."
+        keys = "1 … 9"
     return Command(
         Scope.ASKING,
         f"citation-{number}",
         str(number),
-        "Follow a source: 1 to 9" if first else "",
+        title,
         lambda on: on.answers.follow(number),
-        help="In the memory and in the book." if first else "",
-        family_keys="1 … 9" if first else "",
+        help=about,
+        family_keys=keys,
     )
 
 

@@ -113,7 +113,7 @@ class MemoryPages:
         self._context.layers.set(Layer.SECTIONS, marks)
 
     def page_chosen(self, event: MemoryPane.PageChosen) -> None:
-        """The user moved to a page of the memory, or goes to it in the book."""
+        """Show the page that the user moved to in the memory, or go to it in the book."""
         if event.go:
             self._context.navigation.jump(event.start)
             self._context.panes.show(Pane.BOOK)

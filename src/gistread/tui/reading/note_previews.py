@@ -70,11 +70,12 @@ class NotePreviews:
         """Close the note if a screen was turned, or if its reference has left the view."""
         if self.shown is None:
             return
-        view = self._pane.whole_range
-        if turned or view is None or not view[0] <= self._reference < view[1]:
-            self.close()
-        else:
+        top, bottom = self._pane.whole_range or (0, 0)
+        is_in_view = top <= self._reference < bottom
+        if is_in_view and not turned:
             self.fit()
+        else:
+            self.close()
 
     def _blocks(self, note: int) -> list[Block]:
         """The blocks of a note, without what sets it apart from text around it."""

@@ -91,10 +91,10 @@ class ReadingPosition:
                 self._add_read(start_before)
             self._moved_on(start, end)
         elif start <= self.place < end:
-            self._looking_from = None
-        elif jumped or self._looking_from is None:
-            self._looking_from = start, end
-        else:
+            self._looking_from = None  # The reading place is in view again.
+        elif jumped:
+            self._looking_from = start, end  # A look begins.
+        elif self._looking_from is not None:
             self._read_on_from(self._looking_from)
 
     def _read_on_from(self, look: Range) -> None:
@@ -153,6 +153,7 @@ class ModelPlace:
         self._chapter = book.chapter_index(position.place)
         # When the user came to another chapter, which the model does not follow yet
         self._came_s: float | None = None
+        # `position.places_begun` when it was looked at last
         self._places_begun = position.places_begun
 
     def moved(self) -> None:
@@ -170,9 +171,12 @@ class ModelPlace:
     @property
     def offset(self) -> int:
         """Where the model should read, as an offset in the book."""
-        if self._places_begun != self._position.places_begun:
+        has_read_on_after_jump = self._places_begun != self._position.places_begun
+        if has_read_on_after_jump:
             self._places_begun = self._position.places_begun
             self.set(self._position.place)
-        if self._came_s is not None and self._now() - self._came_s >= STAYED_S:
-            self.set(self._position.place)
+        if self._came_s is not None:
+            has_stayed = self._now() - self._came_s >= STAYED_S
+            if has_stayed:
+                self.set(self._position.place)
         return self._place

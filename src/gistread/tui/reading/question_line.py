@@ -179,7 +179,7 @@ class QuestionLine(InputLineClient):
         self._context.refresh()
 
     def selection_asked(self, question: str) -> None:
-        """A question about the selection has been asked."""
+        """Drop the selection once its question is asked; remember the language of a translation."""
         if question.startswith(_TRANSLATE):
             self._translation = question
         self._show(None)
@@ -287,11 +287,11 @@ class QuestionLine(InputLineClient):
         label = f"{name}: answers stop at {place}"
         if words == "here":
             return [(label, BoundChoice())]
-        if "%" in words and words.startswith("+"):  # "+10%" counts from here.
-            return places
         if "%" in words:
+            # "+10%" counts from here; "10%" names one place, also as a destination.
+            is_from_here = words.startswith("+")
             first_label, _ = places[0]
-            return [(first_label, upto)]
+            return places if is_from_here else [(first_label, upto)]
         if ":" in words:
             return [(label, upto)]
         return [*places, (label, upto)]

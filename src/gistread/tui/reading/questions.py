@@ -256,7 +256,7 @@ class QuestionController:
         self._start(session, question, reader, again=record)
 
     def _interrupted(self) -> int | None:
-        """The number of the chosen exchange without an answer, or else of the last one."""
+        """The number of an interrupted exchange: the chosen one, or else the last."""
         exchanges = self._context.answers_pane.exchanges
         interrupted = [
             number
@@ -503,6 +503,7 @@ class QuestionController:
         if by is events.OpenedBy.AGENT:
             self.opened_pages.append(page)
             if self._opens_pages:
+                # If the question is interrupted, it is asked again with these pages.
                 pinned = tuple(sorted({*self._record.pinned, page}))
                 self._save(replace(self._record, pinned=pinned))
             memory.open_page(number, events.OpenedBy.AGENT, self._reason)

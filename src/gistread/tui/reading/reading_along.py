@@ -107,6 +107,7 @@ class ReadingAlong:
         headers = {str(header.path): header for header in memories}
 
         async def use(chosen: str) -> None:
+            """Show the memory with this path, or have one made for what was typed."""
             if chosen == _UNDER_WAY:
                 return
             header = headers.get(chosen)

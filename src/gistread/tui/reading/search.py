@@ -107,10 +107,10 @@ class SearchController(InputLineClient):
     @property
     def _busy(self) -> bool:
         """Whether a search is running."""
-        searches = [
-            worker for worker in self._context.screen.workers if worker.group == _GROUP
-        ]
-        return not all(worker.is_finished for worker in searches)
+        for worker in self._context.screen.workers:
+            if worker.group == _GROUP and not worker.is_finished:
+                return True
+        return False
 
     def _cancel(self) -> None:
         self._stop.set()
@@ -167,6 +167,7 @@ class SearchController(InputLineClient):
         top, end = context.book_pane.visible_range or (0, 0)
         in_view = top <= hits.starts[self._current] < end
         if hits.mode is not SearchMode.RANKED and not in_view:
+            # The user has moved on: count from the view, whose first hit is the next one.
             target = hits.index_at(top) + step
             if step > 0:
                 target -= 1
@@ -254,9 +255,11 @@ class SearchController(InputLineClient):
             return
         top, bottom = view
         if self._marked is not None:
+            # After `clear`, nothing is marked until the next search.
             is_cleared = not self.note
             first, last = self._marked
-            if is_cleared or (first <= top and bottom <= last):
+            is_marked = first <= top and bottom <= last
+            if is_cleared or is_marked:
                 return
         start, end = max(0, top - _AROUND), bottom + _AROUND
         self._marked = start, end

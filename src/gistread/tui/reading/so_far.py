@@ -100,9 +100,8 @@ class PeopleController:
         if at is None or not supports_names(self._context.book):
             return False
         in_answers = event.control.id == Pane.ANSWERS
-        is_row_with_target = (
-            in_answers and isinstance(key, tuple) and key[0] != "answer"
-        )
+        kind = key[0] if isinstance(key, tuple) else ""
+        is_row_with_target = in_answers and kind not in ("", "answer")
         if is_row_with_target or event.link is not None:
             return False
         start = max(event.text.rfind(space, 0, at) for space in " \n\t") + 1

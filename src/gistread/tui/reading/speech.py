@@ -223,8 +223,9 @@ class ReadAloud:
             worker.cancel()
             with contextlib.suppress(WorkerCancelled):
                 await worker.wait()
-        for sentence in self._context.layers.of(Layer.SPOKEN):
-            self._stopped_at = sentence.start
+        spoken = self._context.layers.of(Layer.SPOKEN)
+        if spoken:
+            self._stopped_at = spoken[0].start
         self._context.layers.set(Layer.SPOKEN)
         self._context.refresh()
 

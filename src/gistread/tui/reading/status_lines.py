@@ -76,7 +76,8 @@ _WEAK_MODEL = (
 )
 _ASK_AT_ONCE = "{ask} asks about the book, also before a section is read."
 _LOOK = [("back", "back"), ("open-page", "read on")]
-_CARET = (("caret-next-word", "move"), ("caret-anchor", "begin here"))
+_MOVE_CARET = ("caret-next-word", "move")
+_ANCHOR_CARET = ("caret-anchor", "begin here")
 _SELECTED = (
     ("ask", "ask"),
     ("highlight", "highlight"),
@@ -198,10 +199,13 @@ class StatusLines:
             first, how = self._in_one_row(first, how, room)
         if typing:
             return [], [*first, *how]
-        count = 0
-        while count < len(how) and _cells_of(how[: count + 1]) <= room:
-            count += 1
-        return how[:count], [*first, *how[count:]]
+        beside: list[_Chip] = []
+        for chip in how:
+            if _cells_of([*beside, chip]) > room:
+                break
+            beside.append(chip)
+        rest = how[len(beside) :]
+        return beside, [*first, *rest]
 
     def _question_laid_out(self) -> None:
         """Show the question again once it is known how wide it is."""
@@ -486,8 +490,12 @@ def _leading(controllers: Controllers, *, typing: bool) -> list[tuple[str, str]]
         return [("cancel", "to the book"), ("next-pane", "pane")]
     if speech.running:
         return [("read-aloud", "stop reading")]
-    if context.book_pane.selecting and (caret := context.book_pane.caret):
-        return [*_CARET[: 1 if caret.extending else 2], *_SELECTED]
+    caret = context.book_pane.caret
+    if context.book_pane.selecting and caret is not None:
+        leading = [_MOVE_CARET]
+        if not caret.extending:
+            leading.append(_ANCHOR_CARET)
+        return [*leading, *_SELECTED]
     if context.book_pane.selected_range is not None:
         return list(_SELECTED)
     if controllers.answers.offers_note:

@@ -57,9 +57,8 @@ class SyncController:
         # The place that the server has, or need not have; None: the present one is to be sent
         self._sent: int | None = context.position.place
         self._obstacle = _OFF  # Why there is no sync, while there is none
-        self._has_told_refusal = (
-            False  # Whether the user knows that the login does not work
-        )
+        # Whether the user has been told that the login does not work
+        self._has_told_refusal = False
         self._sending = asyncio.Lock()
 
     async def start(self) -> None:

@@ -111,7 +111,9 @@ class Pictures:
         top = book.paragraph_index(start)
         first = book.paragraph_index(max(0, start - _NEAR_CHARACTERS))
         last = book.paragraph_index(end + _NEAR_CHARACTERS)
-        near: tuple[int, ...] = (*range(top, last + 1), *range(top - 1, first - 1, -1))
+        downwards = range(top, last + 1)
+        upwards = range(top - 1, first - 1, -1)
+        near: list[int] = [*downwards, *upwards]
         for index in near:
             if index in self._sources and index not in self._figures:
                 return index

@@ -184,8 +184,8 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         elif isinstance(key, OfferedBook) and key in page.books:
             self._run(partial(self._download, key), when_stopped=_DOWNLOAD_STOPPED)
         elif isinstance(key, OfferedBook):
-            shelf = partial(open_page, url=key.feed)
-            self._run(partial(self._open, shelf, deeper=True))
+            fetch_shelf = partial(open_page, url=key.feed)
+            self._run(partial(self._open, fetch_shelf, deeper=True))
 
     def action_next_source(self) -> None:
         if self._is_busy:
@@ -236,8 +236,8 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
             self._run(partial(self._download, book), when_stopped=_DOWNLOAD_STOPPED)
             return
         if "://" not in typed:
-            hits = partial(search, source=self._source, words=typed)
-            self._run(partial(self._open, hits, typed=typed))
+            fetch_hits = partial(search, source=self._source, words=typed)
+            self._run(partial(self._open, fetch_hits, typed=typed))
             return
         try:
             source = find_source(typed)

@@ -39,9 +39,12 @@ def need_words(name: str, left: RemainingWork | None, info: EngineInfo | None) -
     `left`: the work that remains for the artifact `name`; None if unknown. Empty if the artifact is
     not needed.
     """
-    if left is not None and left.needless:
+    if left is None:
+        return f"needs {name}"
+    if left.needless:
         return ""
-    if left is None or (not left.total and not left.done):
+    is_unmeasured = left.total == 0 and left.done == 0
+    if is_unmeasured:
         return f"needs {name}"
     if left.complete:
         return f"{name} are ready"
@@ -272,11 +275,10 @@ def setting_row(setting: Setting, now: Value, key: T) -> Row[T]:
     words = dict(setting.values)
     word = words.get(now, str(now))
     text = f"{setting.name:<{_SETTING_CELLS}}◂{word:^{_VALUE_CELLS}}▸"
-    spans = (
-        Span(_SETTING_CELLS, _SETTING_CELLS + 1, "sign", -1),
-        Span(len(text) - 1, len(text), "sign", 1),
-    )
-    return Row(key, text, spans=spans)
+    # A click on an arrow makes the step that its link names.
+    left_arrow = Span(_SETTING_CELLS, _SETTING_CELLS + 1, "sign", -1)
+    right_arrow = Span(len(text) - 1, len(text), "sign", 1)
+    return Row(key, text, spans=(left_arrow, right_arrow))
 
 
 def next_value(setting: Setting, now: Value, step: int) -> Value:

@@ -271,9 +271,8 @@ class ListScreen(Panel[T | None]):
             first_key, _, _ = keys.partition(",")
             actions.append((display_key(first_key), word, action))
         if not self.shown:
-            if self.LETTERS:
-                return ()
-            return actions
+            # Without a row, letters do nothing.
+            return () if self.LETTERS else actions
         if self.ENTER:
             actions.insert(0, ("Enter", self.ENTER, "choose"))
         if self.LETTERS and self._placeholder:

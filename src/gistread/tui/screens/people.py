@@ -22,6 +22,8 @@ _MOST_OTHERS = 24  # Characters of the other forms in a row; the card has all
 _OTHERS_BESIDE_BARS = 19  # The same in a row with bars
 _TITLES = {Kind.PERSON: "People", Kind.PLACE: "Places", Kind.OTHER: "Other names"}
 
+# A name with its strip: the number of mentions in each part of the book
+_Name = tuple[Entity, Sequence[int]]
 # A name, an offset of the book, or what a key does
 Choice = Entity | int | Literal["merge", "hide", "undo"]
 
@@ -31,22 +33,17 @@ class NameGroup:
     """Names that stand together in the list."""
 
     title: str
-    # Each name with its strip: the mentions in each part of the book
-    names: Sequence[tuple[Entity, Sequence[int]]]
+    names: Sequence[_Name]
 
 
-def name_groups(
-    names: Sequence[tuple[Entity, Sequence[int]]], on_screen: range
-) -> tuple[NameGroup, ...]:
+def name_groups(names: Sequence[_Name], on_screen: range) -> tuple[NameGroup, ...]:
     """The names on the screen, then people, places and others; empty groups are left out.
 
     `names`: with their strips, those with most mentions first. The groups keep this order.
     `on_screen`: the offsets of the book in view.
     """
-    here: list[tuple[Entity, Sequence[int]]] = []
-    by_kind: dict[Kind, list[tuple[Entity, Sequence[int]]]] = {
-        kind: [] for kind in _TITLES
-    }
+    here: list[_Name] = []
+    by_kind: dict[Kind, list[_Name]] = {kind: [] for kind in _TITLES}
     for entity, strip in names:
         group = here if entity.is_in(on_screen) else by_kind[entity.kind]
         group.append((entity, strip))

@@ -228,7 +228,8 @@ class ReadingScreen(CommandTarget, BookScreen):
             return
         book = opened.book
         saved = opened.place
-        if not (saved.offset or saved.read):
+        has_read = bool(saved.offset or saved.read)
+        if not has_read:
             self._is_new = True
             # A new book opens at its first chapter.
             saved = replace(saved, offset=front_matter_end(book))
@@ -254,30 +255,12 @@ class ReadingScreen(CommandTarget, BookScreen):
 
     async def _start_session(self, controllers: Controllers) -> None:
         """Load what was saved of this book, start the session, and choose its model."""
-        services = self.services
         context = controllers.context
-        book = context.book
-        with contextlib.suppress(GistreadError):
-            opened_at = services.user_data.opened_at
-            last_opened = await asyncio.to_thread(opened_at, book.sha256)
-            controllers.recap.set_last_opened(last_opened)
-        context.user_data.save_opened()
+        await self._note_opening(controllers)
         await asyncio.to_thread(context.progress.load)
         self.lines.show_place()
         await asyncio.to_thread(controllers.asking.load)
-        make_engine = services.make_engine
-        if self._model_ahead is not None:
-            make_engine = await self._model_ahead.take()
-        session = await asyncio.to_thread(
-            Session,
-            book,
-            config=controllers.asking.config,
-            paths=services.paths,
-            listener=controllers.on_session_event,
-            background=True,
-            make_engine=make_engine,
-            place=lambda: context.model_place.offset,
-        )
+        session = await self._make_session(controllers)
         context.session = session
         self.redraw_lines()
         await asyncio.to_thread(controllers.line.load)
@@ -286,20 +269,50 @@ class ReadingScreen(CommandTarget, BookScreen):
         await session.show_saved_memory()
         context.memory_looked_for = True
         self.redraw_lines()
-        if services.config.asking_model:
-            await session.use_asking_model(services.config.asking_model)
-        model = await asyncio.to_thread(model_of, book, services)
-        if model.name:
-            await session.use_model(model.name, read=model.along)
-            session.reading.paused_by_user = model.paused
+        await self._use_models(session)
         await self._close_model_ahead()
         with contextlib.suppress(GistreadError, OSError):
             # If this fails, the library says so.
-            await asyncio.to_thread(index_new_books, services.paths)
+            await asyncio.to_thread(index_new_books, self.services.paths)
         context.opening = False
         self.run_worker(controllers.syncing.start(), group="sync")
         controllers.questions.opened()
         self.redraw_lines()
+
+    async def _note_opening(self, controllers: Controllers) -> None:
+        """Save that the book is opened, after reading when it was opened before."""
+        context = controllers.context
+        opened_at = self.services.user_data.opened_at
+        with contextlib.suppress(GistreadError):
+            last_opened = await asyncio.to_thread(opened_at, context.book.sha256)
+            controllers.recap.set_last_opened(last_opened)
+        context.user_data.save_opened()
+
+    async def _make_session(self, controllers: Controllers) -> Session:
+        context = controllers.context
+        make_engine = self.services.make_engine
+        if self._model_ahead is not None:
+            make_engine = await self._model_ahead.take()
+        return await asyncio.to_thread(
+            Session,
+            context.book,
+            config=controllers.asking.config,
+            paths=self.services.paths,
+            listener=controllers.on_session_event,
+            background=True,
+            make_engine=make_engine,
+            place=lambda: context.model_place.offset,
+        )
+
+    async def _use_models(self, session: Session) -> None:
+        """Load the model that answers, if it is another one, and the model of the book."""
+        services = self.services
+        if services.config.asking_model:
+            await session.use_asking_model(services.config.asking_model)
+        model = await asyncio.to_thread(model_of, session.book, services)
+        if model.name:
+            await session.use_model(model.name, read=model.along)
+            session.reading.paused_by_user = model.paused
 
     async def _show_saved_questions(self, controllers: Controllers) -> None:
         await controllers.questions.show_saved()
