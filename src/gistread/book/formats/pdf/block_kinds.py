@@ -14,11 +14,13 @@ from gistread.book.formats.pdf.blocks import (
 from gistread.book.formats.pdf.layout import PageLayout
 from gistread.book.model import ParagraphKind
 
+# "Figure 3.1: ", "Abb. 2"
 _CAPTION = re.compile(
     r"(?:fig(?:ure|\.)|illustration|plate|scheme|abbildung|abb\.|ilustración|figura"
     r"|рис(?:унок|\.)|図)\s*[\dIVX]+(?:[.–-]\d+)*\s*(?:[.:|—–]|$)",
     re.IGNORECASE,
 )
+# "* * *"
 _BREAK = re.compile(r"(?:[*•·#~⁂–—-]\s*){1,7}$")
 _LONGEST_BREAK_CHARACTERS = 19
 
@@ -26,7 +28,7 @@ _LONGEST_HEADING_CHARACTERS = 250
 _MOST_HEADING_LINES = 5
 _MOST_HEADING_COMMAS = 3  # More are a list of names
 _LONGEST_HEADING_NUMBER = 5  # Characters of a heading without letters
-# Of a heading that only its bold letters show
+# For headings that differ from text only by bold letters
 _MOST_BOLD_HEADING_LINES = 3
 _LEAST_BOLD_HEADING_RATIO = 0.95
 
@@ -35,6 +37,7 @@ _QUOTE_EMS = 1.2  # Least margin of all lines of a quotation
 
 
 def kind_of(block: Block, layout: PageLayout) -> ParagraphKind:
+    """The kind of a block, by its letters and its place in the column."""
     if _is_break(block):
         return ParagraphKind.BREAK
     if _CAPTION.match(block.text):
@@ -62,15 +65,12 @@ def _is_break(block: Block) -> bool:
 def _is_heading(block: Block, layout: PageLayout) -> bool:
     """Whether a short block has large letters, or is bold and no sentence."""
     text = block.text
-    is_long = (
-        len(text) > _LONGEST_HEADING_CHARACTERS
-        or len(block.lines) > _MOST_HEADING_LINES
-    )
-    if (
-        is_long
-        or not any(map(str.isalnum, text))
-        or text.count(",") > _MOST_HEADING_COMMAS
-    ):
+    if len(text) > _LONGEST_HEADING_CHARACTERS:
+        return False
+    if len(block.lines) > _MOST_HEADING_LINES:
+        return False
+    is_name_list = text.count(",") > _MOST_HEADING_COMMAS
+    if is_name_list or not any(map(str.isalnum, text)):
         return False
     size = block.first_line.size
     if size >= HEADING_RATIO * layout.size:
@@ -83,7 +83,7 @@ def _is_heading(block: Block, layout: PageLayout) -> bool:
 
 
 def _has_rows(block: Block) -> bool:
-    """Whether most of several lines have cells."""
+    """Whether the block has several lines, and most of them have cells."""
     rows = sum(bool(line.cells) for line in block.lines)
     return len(block.lines) > 1 and rows > _LEAST_ROWS_SHARE * len(block.lines)
 

@@ -31,11 +31,12 @@ _OPENING_MARKS = "\"“‘'«„—–"  # Of speech
 def begins_block(
     lines: Sequence[TextLine], index: int, layout: PageLayout, block: Block
 ) -> bool:
-    """Whether a line of a column, but the first, begins a paragraph.
+    """Whether a line of a column begins a paragraph. It must not be the first one.
 
     `block`: the one that the line above it is in.
     """
-    above, line = lines[index - 1], lines[index]
+    above = lines[index - 1]
+    line = lines[index]
     if _is_set_apart(above, line, layout):
         return True
     if above.text.endswith(HYPHEN):
@@ -48,13 +49,14 @@ def begins_block(
     if starts_item(line) and _may_precede_item(above, line, block.right):
         return True
     if _is_centred_title(above, line, layout):
-        return is_short and has_ended  # The first line of a title may fill the column
+        # The first line of a title may fill the column.
+        return is_short and has_ended
     indent = line.left - above.left
     if indent > INDENT_EMS * line.size:
         return _begins_when_indented(lines, index, block)
     if indent < -INDENT_EMS * line.size:
         return _begins_when_outdented(lines, index, block)
-    return is_short or _continues_dialogue(line, has_ended, block, layout)
+    return is_short or _is_next_speech(line, has_ended, block, layout)
 
 
 def _is_set_apart(above: TextLine, line: TextLine, layout: PageLayout) -> bool:
@@ -65,32 +67,34 @@ def _is_set_apart(above: TextLine, line: TextLine, layout: PageLayout) -> bool:
     usual_gap = _GAP_LEADINGS * layout.leading(line.size) + _GAP_ROUNDING_POINTS
     if gap > usual_gap and gap > _GAP_EMS * line.size:
         return True
-    return is_bold(above) != is_bold(line) or is_code(line, layout) != is_code(
-        above, layout
-    )
+    if is_bold(above) != is_bold(line):
+        return True
+    return is_code(above, layout) != is_code(line, layout)
 
 
 def _may_precede_item(above: TextLine, line: TextLine, right: float) -> bool:
-    is_set_in = above.left > line.left + _OUTDENT_POINTS
-    return is_set_in or ends_sentence(above.text) or ends_early(above, line, right)
+    """Whether the line above an item's number is not the beginning of the item's sentence."""
+    is_indented = above.left > line.left + _OUTDENT_POINTS
+    return is_indented or ends_sentence(above.text) or ends_early(above, line, right)
 
 
 def _is_centred_title(above: TextLine, line: TextLine, layout: PageLayout) -> bool:
-    """Whether two lines as large as headings have one middle, but not one left edge."""
+    """Whether two lines as large as headings have the same middle, but not the same left edge."""
+    if line.size < HEADING_RATIO * layout.size:
+        return False
     least_indent = INDENT_EMS * line.size
     indent = line.left - above.left
-    # Twice that of the middle
-    shift = line.left + line.right - above.left - above.right
-    is_large = line.size >= HEADING_RATIO * layout.size
-    return is_large and abs(indent) > least_indent > abs(shift)
+    twice_shift_of_middle = (line.left + line.right) - (above.left + above.right)
+    return abs(indent) > least_indent > abs(twice_shift_of_middle)
 
 
 def _begins_when_indented(lines: Sequence[TextLine], index: int, block: Block) -> bool:
-    """A line to the right of the one above begins a paragraph unless both are centred.
+    """Whether a line to the right of the one above begins a paragraph.
 
-    Lines of a hanging indent continue one.
+    It does, unless both are centred or it continues a paragraph with a hanging indent.
     """
-    above, line = lines[index - 1], lines[index]
+    above = lines[index - 1]
+    line = lines[index]
     is_short = ends_early(above, line, block.right)
     has_ended = ends_sentence(above.text)
     if is_centred(above, block) and is_centred(line, block):
@@ -98,20 +102,18 @@ def _begins_when_indented(lines: Sequence[TextLine], index: int, block: Block) -
     if _has_hanging_indent(lines, index, block.right):
         return False
     first_letter = line.text[0]
-    return (
-        is_short
-        or has_ended
-        or first_letter.isupper()
-        or first_letter in _OPENING_MARKS
-    )
+    begins_sentence = first_letter.isupper() or first_letter in _OPENING_MARKS
+    return is_short or has_ended or begins_sentence
 
 
 def _begins_when_outdented(lines: Sequence[TextLine], index: int, block: Block) -> bool:
-    """A line to the left of the one above is, as a rule, the second of an indented paragraph.
+    """Whether a line to the left of the one above begins a paragraph.
 
-    Elsewhere it begins one if the text above has ended or its paragraphs have hanging indents.
+    As a rule it is the second line of an indented paragraph. Otherwise it begins one if the text
+    above has ended, or if paragraphs here have hanging indents.
     """
-    above, line = lines[index - 1], lines[index]
+    above = lines[index - 1]
+    line = lines[index]
     is_short = ends_early(above, line, block.right)
     has_ended = ends_sentence(above.text)
     if len(block.lines) == 1:
@@ -122,22 +124,30 @@ def _begins_when_outdented(lines: Sequence[TextLine], index: int, block: Block) 
     return _has_hanging_indent(lines, index - 1, block.right)
 
 
-def _continues_dialogue(
+def _is_next_speech(
     line: TextLine, has_ended: bool, block: Block, layout: PageLayout
 ) -> bool:
-    """Whether a full first line ends a sentence, and the next line is indented like it."""
-    is_set_in = line.left > block.left + INDENT_EMS * line.size
-    return is_set_in and has_ended and layout.indents and len(block.lines) == 1
+    """Whether the line above is a full first line that ends a sentence, and this is indented too.
+
+    In dialogue, it is the next paragraph.
+    """
+    is_indented = line.left > block.left + INDENT_EMS * line.size
+    follows_first_line = len(block.lines) == 1
+    return is_indented and has_ended and layout.indents and follows_first_line
 
 
 def _has_hanging_indent(lines: Sequence[TextLine], index: int, right: float) -> bool:
     """Whether indented lines near this one continue paragraphs more often than they begin them."""
-    continuing = starting = 0
-    nearest = lines[max(0, index - _NEAR_LINES - 1) : index + _NEAR_LINES + 1]
-    for above, line in pairwise(nearest):
+    continuing = 0
+    beginning = 0
+    first_near = max(0, index - _NEAR_LINES - 1)
+    near_lines = lines[first_near : index + _NEAR_LINES + 1]
+    for above, line in pairwise(near_lines):
         indent = line.left - above.left
-        if INDENT_EMS * line.size < indent < _MOST_HANGING_EMS * line.size:
-            starts = ends_sentence(above.text) or ends_early(above, line, right)
-            starting += starts
-            continuing += not starts
-    return continuing > starting
+        if not INDENT_EMS * line.size < indent < _MOST_HANGING_EMS * line.size:
+            continue
+        if ends_sentence(above.text) or ends_early(above, line, right):
+            beginning += 1
+        else:
+            continuing += 1
+    return continuing > beginning

@@ -1,4 +1,4 @@
-"""Blocks: paragraphs of a PDF as lines, and what lines show about the paragraph they are in."""
+"""Blocks: the lines of a paragraph of a PDF, and properties of lines that show where it ends."""
 
 import re
 from dataclasses import dataclass, field
@@ -15,17 +15,24 @@ SIZE_TOLERANCE = 0.07  # Sizes of one paragraph differ by at most this share
 _WORD_TOLERANCE = 1.1  # The letters of a word may be wider than the average of its line
 _WORD_GAP_EMS = 0.9  # Hyphenation and wide spaces leave less at the end of a line
 _CENTRED_EMS = 2  # Least distance of a centred line from the left edge
-_CENTRED_TOLERANCE = 0.1  # Of the distances at both sides, as a share of the column
+# Most difference of the distances at both sides, as a share of the column
+_CENTRED_TOLERANCE = 0.1
 _NARROW_SHARE = 0.6  # Most width of a table's cell, as a share of the column
 
+# The end of a line, perhaps with the number of a note: '."', ".12"
 _SENTENCE_END = re.compile(r"[.!?:…。！？][\"'”’»)\]]*\d{0,3}$")
+# "• an item"
 _BULLET = re.compile(r"[•‣◦▪■●○∙·–*-]\s+\S|[•‣◦▪■●○∙]\S")
+# "12. an item", "(a) an item"
 _NUMBERED = re.compile(r"(?:\(?\d{1,2}[.)]|\(?[a-z]\)|\(?[ivx]{1,4}\))\s+\S")
+# Dots between a title and its page: ". . . . . "
 _LEADERS = re.compile(r"(?:\s?\.){4,}\s*|(?:\s?…){2,}\s*")
 
 
 @dataclass(slots=True)
 class Block:
+    """A paragraph, and the edges of the column that it is in."""
+
     lines: list[TextLine]
     kind: ParagraphKind = ParagraphKind.TEXT
     label: str = ""  # A note's number or sign
@@ -55,7 +62,8 @@ def ends_early(line: TextLine, below: TextLine, right: float) -> bool:
     """Whether the first word of the line below would fit, if its letters had equal widths."""
     first_word = below.text.partition(" ")[0]
     word_width = len(first_word) * (below.right - below.left) / max(1, len(below.text))
-    return right - line.right > word_width * _WORD_TOLERANCE + _WORD_GAP_EMS * line.size
+    space_needed = word_width * _WORD_TOLERANCE + _WORD_GAP_EMS * line.size
+    return right - line.right > space_needed
 
 
 def has_bullet(line: TextLine) -> bool:
@@ -68,20 +76,23 @@ def starts_item(line: TextLine) -> bool:
 
 
 def is_bold(line: TextLine) -> bool:
-    lettered = [run for run in line.runs if any(map(str.isalnum, run.text))]
-    return bool(lettered) and all(run.font.is_bold for run in lettered)
+    """Whether all letters and digits of a line are bold."""
+    runs = [run for run in line.runs if any(map(str.isalnum, run.text))]
+    return bool(runs) and all(run.font.is_bold for run in runs)
 
 
 def is_code(line: TextLine, layout: PageLayout) -> bool:
+    """Whether a line has a font of fixed width, in a document whose text has not."""
     return not layout.is_fixed and all(run.font.is_fixed for run in line.runs)
 
 
 def is_centred(line: TextLine, block: Block) -> bool:
     """Whether the line is centred between the edges of a block's column."""
-    before = line.left - block.left
-    after = block.right - line.right
+    margin_left = line.left - block.left
+    margin_right = block.right - line.right
     tolerance = _CENTRED_TOLERANCE * (block.right - block.left)
-    return before > _CENTRED_EMS * line.size and abs(before - after) < tolerance
+    is_in_middle = abs(margin_left - margin_right) < tolerance
+    return is_in_middle and margin_left > _CENTRED_EMS * line.size
 
 
 def is_narrow(line: TextLine, block: Block) -> bool:

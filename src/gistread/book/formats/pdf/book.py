@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import PurePath
 from statistics import median_high
 from typing import BinaryIO
@@ -46,20 +47,22 @@ from gistread.errors import BookError
 _FRESH_COPY = "Get a fresh copy of the file."
 _MORE_MEMORY = "Close other programs, or allow this one more (`ulimit -v`)."
 _SAME_GUTTER_POINTS = 8
-_USUAL_GUTTER_SHARE = 0.3  # Of the pages
-# Characters; a longer paragraph starts its chapter as text
+_USUAL_GUTTER_SHARE = 0.3  # Share of the pages that have it
+# Characters; a longer paragraph at the start of a chapter is text
 _LONGEST_CHAPTER_HEADING = 200
 _MOST_BLOCKS_BEFORE_TITLE = 20
+# "thesis-final.docx", "Microsoft Word - thesis"
 _FILE_NAME = re.compile(
     r"\.(?:docx?|dvi|tex|indd|qxd|pdf|rtf|odt|txt|fm|p65)\W*$|^(?:untitled|microsoft word\b)",
     re.IGNORECASE,
 )
-_AUTHORS_APART = re.compile(r"\s*;\s*|\s*&\s*|\s+and\s+")
+# Between the names of authors: ";", "&", "and".
+_BETWEEN_AUTHORS = re.compile(r"\s*;\s*|\s*&\s*|\s+and\s+")
 
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """What the pages of a document have been read as."""
+    """The text of all pages."""
 
     blocks: list[Block]
     layout: PageLayout
@@ -90,15 +93,15 @@ def read_pdf(
 
 
 def _build(document: PdfDocument, name: str) -> Book:
+    """Raises BookError if the document has no text that can be read."""
     pages = document.pages
     letters = count_letters(pages)
     if is_scan(pages):
         raise _no_text_error(document, name)
     notices = list(page_notices(document))
     if not is_readable(pages):
-        notices.append(
-            unreadable_notice([page for page in pages if not is_readable([page])])
-        )
+        unreadable_pages = [page for page in pages if not is_readable([page])]
+        notices.append(unreadable_notice(unreadable_pages))
         pages = [page for page in pages if is_readable([page])]
         letters = len(text_of(pages))
         if letters < FEWEST_LETTERS:
@@ -110,21 +113,23 @@ def _build(document: PdfDocument, name: str) -> Book:
 
 
 def _read_pages(pages: Sequence[PdfPage], letters: int) -> _Text:
+    """`letters`: how many letters the pages have."""
     scans = list(map(scan_page, pages))
     page_columns = list(_columns(pages, scans))
     layout = measure_layout(page_columns)
-    parts = [
-        part for column in page_columns for line in column.lines for part in line.parts
-    ]
-    small = [part for part in parts if part.size < READING_RATIO * layout.size]
-    left_out = sum((page.left_out for page in pages), Counter[str]())
+    lines = chain.from_iterable(column.lines for column in page_columns)
+    parts = list(chain.from_iterable(line.parts for line in lines))
+    small_parts = [part for part in parts if part.size < READING_RATIO * layout.size]
+    left_out: Counter[str] = Counter()
+    for page in pages:
+        left_out += page.left_out
     return _Text(
         blocks=split_into_blocks(page_columns, layout),
         layout=layout,
         words=WordCounts(part.text for part in parts),
         notices=(
             *left_out_notices(left_out),
-            *readings_notice(small),
+            *readings_notice(small_parts),
             *_misread_notices(pages, scans, letters),
         ),
     )
@@ -132,11 +137,12 @@ def _read_pages(pages: Sequence[PdfPage], letters: int) -> _Text:
 
 def _columns(pages: Sequence[PdfPage], scans: Sequence[PageScan]) -> Iterator[Column]:
     """The columns of all pages, without furniture."""
-    usual = _usual_gutter([scan.gutter for scan in scans])
+    usual_gutter = _usual_gutter([scan.gutter for scan in scans])
     furniture = find_furniture([scan.rows for scan in scans])
-    for page, scan, dropped in zip(pages, scans, furniture, strict=True):
+    for page, scan, page_furniture in zip(pages, scans, furniture, strict=True):
         has_own_gutter = scan.gutter is not None
-        yield from columns(page, None if has_own_gutter else usual, dropped)
+        default_gutter = None if has_own_gutter else usual_gutter
+        yield from columns(page, default_gutter, page_furniture)
 
 
 def _usual_gutter(gutters: Sequence[float | None]) -> float | None:
@@ -144,7 +150,8 @@ def _usual_gutter(gutters: Sequence[float | None]) -> float | None:
     by_place: dict[int, list[float]] = {}
     for gutter in gutters:
         if gutter is not None:
-            by_place.setdefault(round(gutter / _SAME_GUTTER_POINTS), []).append(gutter)
+            place = round(gutter / _SAME_GUTTER_POINTS)
+            by_place.setdefault(place, []).append(gutter)
     most_common = max(by_place.values(), key=len, default=[])
     if len(most_common) <= _USUAL_GUTTER_SHARE * len(gutters):
         return None
@@ -155,10 +162,11 @@ def _misread_notices(
     pages: Sequence[PdfPage], scans: Sequence[PageScan], letters: int
 ) -> Iterator[str]:
     guessed = sum(page.guessed for page in pages)
-    text = "".join(row.text for scan in scans for row in scan.rows)
     if guessed:
         yield f"{guessed:,} letters may be misread: their fonts do not say which they are."
-    elif letters > FEWEST_LETTERS and seems_misread(text):
+        return
+    text = "".join(row.text for scan in scans for row in scan.rows)
+    if letters > FEWEST_LETTERS and seems_misread(text):
         yield "Most words look misread: the fonts of the file may name the wrong letters."
 
 
@@ -185,33 +193,30 @@ def _no_text_error(document: PdfDocument, name: str) -> BookError:
 def _assemble(
     document: PdfDocument, text: _Text, name: str, notices: tuple[str, ...]
 ) -> Book:
+    """Build the book from the blocks. Raises BookError if they contain only white space."""
     blocks = text.blocks
     plain_texts = [plain_text_of(block, text.words) for block in blocks]
-    places = PositionIndex(blocks)
-    starts = by_paragraph(
-        by_outline(document, places) or by_headings(blocks, plain_texts)
-    )
+    positions = PositionIndex(blocks)
+    starts = by_outline(document, positions) or by_headings(blocks, plain_texts)
+    chapters_at = by_paragraph(starts)
     areas = {page.number: page.areas for page in document.pages if page.areas}
     notes = NoteIndex(blocks)
     builder = BookBuilder()
-    ranges: dict[int, LinkTarget] = {}  # Of the paragraphs in the book, by their index
-    level = 1
+    ranges: dict[int, LinkTarget] = {}  # Of the paragraphs in the book, by block
+    chapter_level = 1
     for index, block in enumerate(blocks):
-        chapters = starts.get(index, ())
+        chapters = chapters_at.get(index, ())
         for chapter in chapters:
-            level = chapter.level
-            builder.chapter(chapter.title, level)
+            chapter_level = chapter.level
+            builder.chapter(chapter.title, chapter_level)
         is_short = len(plain_texts[index]) < _LONGEST_CHAPTER_HEADING
         kind = ParagraphKind.HEADING if chapters and is_short else block.kind
+        level = chapter_level if kind is ParagraphKind.HEADING else 0
         links = _areas_on_pages_of(block, areas)
         content, marks = marked_text(block, text.layout, text.words, links, notes.href)
         start = builder.next_start
         is_added = builder.add(
-            content,
-            kind,
-            level if kind is ParagraphKind.HEADING else 0,
-            lines=block.keeps_lines,
-            marks=marks,
+            content, kind, level, lines=block.keeps_lines, marks=marks
         )
         if is_added:
             ranges[index] = LinkTarget(start, builder.characters)
@@ -219,36 +224,41 @@ def _assemble(
         raise _no_text_error(document, name)
     return builder.build(
         title=_title(document, blocks, plain_texts) or PurePath(name).stem,
-        authors=tuple(
-            filter(str.strip, _AUTHORS_APART.split(document.metadata.get("Author", "")))
-        ),
+        authors=_authors(document),
         language=document.language.strip("\0 "),
         source_format="pdf",
         notices=notices,
-        resolve=partial(_target_of, document=document, places=places, ranges=ranges),
+        resolve=partial(
+            _target_of, document=document, positions=positions, ranges=ranges
+        ),
     )
+
+
+def _authors(document: PdfDocument) -> tuple[str, ...]:
+    names = _BETWEEN_AUTHORS.split(document.metadata.get("Author", ""))
+    return tuple(filter(str.strip, names))
 
 
 def _areas_on_pages_of(
     block: Block, areas: Mapping[int, Sequence[LinkArea]]
 ) -> list[LinkArea]:
     pages = {line.page for line in block.lines}
-    return [area for page in pages for area in areas.get(page, ())]
+    return list(chain.from_iterable(areas.get(page, ()) for page in pages))
 
 
 def _target_of(
     mark: InlineMark,
     document: PdfDocument,
-    places: PositionIndex,
+    positions: PositionIndex,
     ranges: Mapping[int, LinkTarget],
 ) -> LinkTarget | None:
     """The note that a reference names, or the start of the paragraph that a link leads to."""
     if mark.is_note:
         return ranges.get(int(mark.href))
-    place = position_of(mark.href)
-    if place is None:
+    position = position_of(mark.href)
+    if position is None:
         return None
-    block = places.block_at(document.upright(place))
+    block = positions.block_at(document.upright(position))
     if block is None or block not in ranges:
         return None
     return LinkTarget(ranges[block].start)
@@ -257,15 +267,16 @@ def _target_of(
 def _title(document: PdfDocument, blocks: Sequence[Block], texts: Sequence[str]) -> str:
     """The title in the metadata, unless it is a file name; else the largest early heading."""
     title = clean_line(document.metadata.get("Title", ""))
-    if title and not _FILE_NAME.search(title) and any(map(str.isalpha, title)):
+    has_letters = any(map(str.isalpha, title))
+    if has_letters and not _FILE_NAME.search(title):
         return title
     first_page = blocks[0].first_line.page if blocks else 0
-    headings = [
-        index
-        for index, block in enumerate(blocks[:_MOST_BLOCKS_BEFORE_TITLE])
-        if block.kind is ParagraphKind.HEADING
-        and block.first_line.page <= first_page + 1
-    ]
+    headings: list[int] = []
+    for index, block in enumerate(blocks[:_MOST_BLOCKS_BEFORE_TITLE]):
+        is_early = block.first_line.page <= first_page + 1
+        if is_early and block.kind is ParagraphKind.HEADING:
+            headings.append(index)
     if not headings:
         return ""
-    return texts[max(headings, key=lambda index: blocks[index].first_line.size)]
+    largest = max(headings, key=lambda index: blocks[index].first_line.size)
+    return texts[largest]

@@ -16,11 +16,11 @@ _FONT_NAME_BYTES = 512
 _SAME_ORIGIN_POINTS = 0.01
 _QUARTER_DEGREES = 90
 _QUARTERS = 4
-_MOST_SLANT_DEGREES = 3  # Of a line that is said to be at a right angle
+_MOST_SLANT_DEGREES = 3  # Of a line that counts as turned by a right angle
 
 
 class FontKey(NamedTuple):
-    """What a page says of a font."""
+    """What a page states about a font."""
 
     name: bytes
     flags: int  # Of its descriptor
@@ -28,7 +28,7 @@ class FontKey(NamedTuple):
 
 
 class PageCharacters:
-    """The text of one page, with buffers for PDFium's results."""
+    """The text of one page. Has buffers for PDFium's results, which are used again and again."""
 
     def __init__(self, page: Any, text: Any) -> None:
         self.text = text
@@ -37,21 +37,15 @@ class PageCharacters:
         self.cut = max(0, count - self.count)  # Characters beyond the limit
         self.guessed = 0  # Characters that their font does not identify
         self.characters = self._characters()
-        self.inserted: dict[int, str] = {}  # By index of the character before
-        self.moved: dict[int, str] = {}  # Likewise: marks that stand there
+        # By the index of the character before: text to insert, and marks from elsewhere.
+        self.inserted: dict[int, str] = {}
+        self.moved: dict[int, str] = {}
         self._box = tuple(ctypes.c_double() for _ in Box._fields)
         self._origin = (ctypes.c_double(), ctypes.c_double())
         self._area = pdfium.FS_RECTF()
         self._matrix = pdfium.FS_MATRIX()
         self._own_matrix = pdfium.FS_MATRIX()
-        objects = (
-            pdfium.FPDFPage_GetObject(page, index)
-            for index in range(pdfium.FPDFPage_CountObjects(page))
-        )
-        self._has_forms = any(
-            pdfium.FPDFPageObj_GetType(each) == pdfium.FPDF_PAGEOBJ_FORM
-            for each in objects
-        )
+        self._has_forms = _has_forms(page)
         self._name = ctypes.create_string_buffer(_FONT_NAME_BYTES)
         self._flags = ctypes.c_int()
 
@@ -61,14 +55,15 @@ class PageCharacters:
             return ""
         buffer = (ctypes.c_ushort * (self.count + 1))()
         written = pdfium.FPDFText_GetText(self.text, 0, self.count, buffer)
-        text = bytes(buffer)[: 2 * max(0, written - 1)].decode(
-            "utf-16-le", "surrogatepass"
-        )
+        without_terminator = max(0, written - 1)
+        encoded = bytes(buffer)[: 2 * without_terminator]
+        text = encoded.decode("utf-16-le", "surrogatepass")
         if len(text) == self.count:
             return name_tex_ligatures(text)
-        codes = (
+        # Some characters are not one unit of UTF-16.
+        codes = [
             pdfium.FPDFText_GetUnicode(self.text, index) for index in range(self.count)
-        )
+        ]
         return "".join(
             chr(code) if 0 < code < _END_OF_UNICODE else " " for code in codes
         )
@@ -83,6 +78,7 @@ class PageCharacters:
         return bool(pdfium.FPDFText_HasUnicodeMapError(self.text, index) == 1)
 
     def text_object(self, index: int) -> int:
+        """The address of the object that draws a character, to compare it with others."""
         return _address(pdfium.FPDFText_GetTextObject(self.text, index))
 
     def is_visible(self, index: int) -> bool:
@@ -92,16 +88,16 @@ class PageCharacters:
         return bool(mode != pdfium.FPDF_TEXTRENDERMODE_INVISIBLE)
 
     def font_object(self, index: int) -> int:
-        return _address(
-            pdfium.FPDFTextObj_GetFont(pdfium.FPDFText_GetTextObject(self.text, index))
-        )
+        """The address of a character's font."""
+        drawn = pdfium.FPDFText_GetTextObject(self.text, index)
+        return _address(pdfium.FPDFTextObj_GetFont(drawn))
 
     def box(self, index: int) -> Box:
+        """The edges of a character's shape."""
         left, right, bottom, top = self._box
         pdfium.FPDFText_GetCharBox(self.text, index, left, right, bottom, top)
-        return self._on_page(
-            index, Box(left.value, bottom.value, right.value, top.value)
-        )
+        box = Box(left.value, bottom.value, right.value, top.value)
+        return self._on_page(index, box)
 
     def advance(self, index: int, turn: int) -> tuple[float, float]:
         """Where a character and the next one start along the line."""
@@ -119,28 +115,29 @@ class PageCharacters:
         self.characters = "".join(characters)
 
     def origin(self, index: int) -> tuple[float, float]:
+        """The point on the baseline where a character starts."""
         x, y = self._reported_origin(index)
         if self._has_forms:
             x, y, *_ = self._on_page(index, Box(x, y, x, y))
         return x, y
 
     def _reported_origin(self, index: int) -> tuple[float, float]:
-        pdfium.FPDFText_GetCharOrigin(self.text, index, *self._origin)
-        return self._origin[0].value, self._origin[1].value
+        x, y = self._origin
+        pdfium.FPDFText_GetCharOrigin(self.text, index, x, y)
+        return x.value, y.value
 
     def _on_page(self, index: int, box: Box) -> Box:
         """The box of a character on the page.
 
-        With /ActualText in a form, PDFium gives it in the form's frame.
+        With /ActualText in a form, PDFium reports it in the form's frame.
         """
         if not self._has_forms:
             return box
         page = self._matrix
         form = self._own_matrix
+        drawn = pdfium.FPDFText_GetTextObject(self.text, index)
         pdfium.FPDFText_GetMatrix(self.text, index, page)
-        pdfium.FPDFPageObj_GetMatrix(
-            pdfium.FPDFText_GetTextObject(self.text, index), form
-        )
+        pdfium.FPDFPageObj_GetMatrix(drawn, form)
         x, y = self._reported_origin(index)
         from_form = math.hypot(x - form.e, y - form.f)
         from_page = math.hypot(x - page.e, y - page.f)
@@ -152,30 +149,45 @@ class PageCharacters:
         return Box(min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2))
 
     def size_and_turn(self, index: int) -> tuple[float, int]:
+        """The size of a character in points, and by how many quarters it is turned.
+
+        The turn is -1 at other angles.
+        """
         matrix = self._matrix
         pdfium.FPDFText_GetMatrix(self.text, index, matrix)
-        size = pdfium.FPDFText_GetFontSize(self.text, index) * math.hypot(
-            matrix.c, matrix.d
-        )
+        font_size = pdfium.FPDFText_GetFontSize(self.text, index)
+        size = abs(font_size * math.hypot(matrix.c, matrix.d))
         angle = math.degrees(math.atan2(matrix.b, matrix.a))
         quarters = round(angle / _QUARTER_DEGREES)
         is_right_angle = abs(angle - quarters * _QUARTER_DEGREES) < _MOST_SLANT_DEGREES
-        return abs(size), quarters % _QUARTERS if is_right_angle else -1
+        turn = quarters % _QUARTERS if is_right_angle else -1
+        return size, turn
 
     def scale_and_turn(self, index: int) -> tuple[float, int]:
         """Points per em along the line, and the turn."""
         size, turn = self.size_and_turn(index)
         matrix = self._matrix
+        width = math.hypot(matrix.a, matrix.b)
         height = math.hypot(matrix.c, matrix.d) or 1
-        return size * (math.hypot(matrix.a, matrix.b) / height), turn
+        return size * (width / height), turn
 
     def font(self, index: int) -> FontKey:
         written = pdfium.FPDFText_GetFontInfo(
             self.text, index, self._name, _FONT_NAME_BYTES, self._flags
         )
-        name = self._name.raw[: max(0, min(written, _FONT_NAME_BYTES) - 1)]
+        name_bytes = max(0, min(written, _FONT_NAME_BYTES) - 1)
+        name = self._name.raw[:name_bytes]
         weight = pdfium.FPDFText_GetFontWeight(self.text, index)
         return FontKey(name, self._flags.value, weight)
+
+
+def _has_forms(page: Any) -> bool:
+    """Whether a page contains objects that have a frame of their own."""
+    for index in range(pdfium.FPDFPage_CountObjects(page)):
+        drawn = pdfium.FPDFPage_GetObject(page, index)
+        if pdfium.FPDFPageObj_GetType(drawn) == pdfium.FPDF_PAGEOBJ_FORM:
+            return True
+    return False
 
 
 def _determinant(matrix: Any) -> float:
@@ -183,7 +195,7 @@ def _determinant(matrix: Any) -> float:
 
 
 def _moved(x: float, y: float, form: Any, page: Any) -> tuple[float, float]:
-    """A point in the frame of a form, in that of the page."""
+    """A point in the frame of a form, converted to that of the page."""
     x -= form.e
     y -= form.f
     scale = _determinant(form)

@@ -1,6 +1,7 @@
 """Finds text that a page draws twice: for bold letters, for a shadow, or for a scan's text layer.
 
-By place and words. Where a visible and an invisible layer differ, the visible one is read.
+Such texts have the same place and words. Where a visible and an invisible layer differ, the
+visible one is read.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,17 +11,19 @@ from typing import NamedTuple
 from gistread.book.formats.pdf.pages import RunRecord
 from gistread.book.normalise import letters
 
-_SAME_ROW = 0.5  # Most distance of baselines, in sizes of the font
-_SAME_PLACE = 0.3  # Most distance of edges, likewise: a shadow is nearer
-_NEAR = 2.0  # Likewise for a part of a line, whose place is estimated from its letters
+# Distances are in sizes of the font.
+_SAME_ROW = 0.5  # Most distance of baselines
+_SAME_PLACE = 0.3  # Most distance of edges: a shadow is nearer
+# Most distance of a part of a line, whose place is estimated from its letters; and of a short one.
+_NEAR = 2.0
 _VERY_NEAR = 1.0
-_FEWEST_LETTERS = 4  # Of a part of a line that is nowhere else
+_FEWEST_LETTERS = 4  # A shorter part may occur in the line by chance
 # Share of an invisible text that visible text covers, if it is the same
-_MOST_COVERED = 0.5
+_LEAST_COVERED = 0.5
 
 
 class _Place(NamedTuple):
-    """The row of a run: in the order of turns and baselines."""
+    """The place of a run, in the order of turns and baselines."""
 
     turn: int
     baseline: float
@@ -48,16 +51,16 @@ def drawn_once(
 
     `starts`: the first character of each run. `is_visible`: whether a character is drawn.
     """
-    doubles: set[int] = set()
+    repeated: set[int] = set()
     for row in _overlapping_rows(records):
         runs = [
             _drawn_run(number, records[number], is_visible(starts[number]))
             for number in row
         ]
-        doubles.update(run.number for run in _doubles(runs))
-    if not doubles:
+        repeated.update(run.number for run in _repeated_in_row(runs))
+    if not repeated:
         return records
-    return [record for number, record in enumerate(records) if number not in doubles]
+    return [record for number, record in enumerate(records) if number not in repeated]
 
 
 def _overlapping_rows(records: Sequence[RunRecord]) -> Iterator[list[int]]:
@@ -68,30 +71,34 @@ def _overlapping_rows(records: Sequence[RunRecord]) -> Iterator[list[int]]:
 
 
 def _rows(records: Sequence[RunRecord]) -> Iterator[list[int]]:
+    """The numbers of the runs on nearly one baseline."""
     places = sorted(
         _Place(record.turn, record.baseline, number, record.size)
         for number, record in enumerate(records)
     )
     row: list[int] = []
-    for before, place in zip([None, *places], places, strict=False):
-        if before and not _is_on_row(before, place):
+    previous: _Place | None = None
+    for place in places:
+        if previous and not _are_on_row(previous, place):
             yield row
             row = []
         row.append(place.number)
+        previous = place
     yield row
 
 
-def _is_on_row(before: _Place, place: _Place) -> bool:
-    most = _SAME_ROW * min(before.size, place.size)
-    return place.turn == before.turn and place.baseline - before.baseline <= most
+def _are_on_row(lower: _Place, higher: _Place) -> bool:
+    most_distance = _SAME_ROW * min(lower.size, higher.size)
+    distance = higher.baseline - lower.baseline
+    return higher.turn == lower.turn and distance <= most_distance
 
 
 def _overlap_somewhere(row: Sequence[RunRecord]) -> bool:
-    reached = float("-inf")
+    farthest_right = float("-inf")
     for run in sorted(row, key=lambda run: (run.left, run.right, run.size)):
-        if run.left < reached - _SAME_PLACE * run.size:
+        if run.left < farthest_right - _SAME_PLACE * run.size:
             return True
-        reached = max(reached, run.right)
+        farthest_right = max(farthest_right, run.right)
     return False
 
 
@@ -107,57 +114,68 @@ def _drawn_run(number: int, run: RunRecord, is_visible: bool) -> _DrawnRun:
     )
 
 
-def _doubles(row: Sequence[_DrawnRun]) -> Iterator[_DrawnRun]:
+def _repeated_in_row(row: Sequence[_DrawnRun]) -> Iterator[_DrawnRun]:
+    """The runs of a row that repeat others, also invisible ones that visible ones cover."""
     visible = [run for run in row if run.is_visible]
-    hidden = [run for run in row if not run.is_visible]
+    invisible = [run for run in row if not run.is_visible]
     yield from _repeated(visible)
-    yield from _repeated(hidden)
-    yield from (run for run in hidden if _covered(run, visible) >= _MOST_COVERED)
+    yield from _repeated(invisible)
+    for run in invisible:
+        if _covered_share(run, visible) >= _LEAST_COVERED:
+            yield run
 
 
 def _repeated(runs: Sequence[_DrawnRun]) -> Iterator[_DrawnRun]:
+    """The runs that repeat others."""
     # The longest first: a line may be drawn a second time word by word.
-    kept: list[_DrawnRun] = []
-    for run in sorted(runs, key=lambda each: each.left - each.right):
-        if any(_repeats(run, other) for other in kept):
+    longest_first = sorted(runs, key=lambda run: run.left - run.right)
+    distinct: list[_DrawnRun] = []
+    for run in longest_first:
+        if any(_repeats(run, other) for other in distinct):
             yield run
         else:
-            kept.append(run)
+            distinct.append(run)
 
 
 def _repeats(run: _DrawnRun, other: _DrawnRun) -> bool:
     """Whether `other`, which is as long or longer, has the words of `run` at its place."""
-    slack = _SAME_PLACE * run.size
-    if run.left < other.left - slack or run.right > other.right + slack:
+    tolerance = _SAME_PLACE * run.size
+    if run.left < other.left - tolerance or run.right > other.right + tolerance:
         return False
-    text, words = (letters(each.text) for each in (run, other))
-    if not text:
-        return _is_at(run, other, slack) and run.text.strip() == other.text.strip()
-    near = _NEAR
-    if len(text) < _FEWEST_LETTERS:
+    run_letters = letters(run.text)
+    other_letters = letters(other.text)
+    if not run_letters:
+        has_same_signs = run.text.strip() == other.text.strip()
+        return has_same_signs and _has_edges_of(run, other, tolerance)
+    most_distance = _NEAR * run.size
+    if len(run_letters) < _FEWEST_LETTERS:
         # A symbol or a reference in a gap of the line may be one of its letters.
-        if abs(run.baseline - other.baseline) > slack or run.size != other.size:
+        if abs(run.baseline - other.baseline) > tolerance or run.size != other.size:
             return False
-        near = _VERY_NEAR
-    width = (other.right - other.left) / len(words) if words else 0.0
-    at = words.find(text)
-    while at >= 0:
-        if abs(other.left + at * width - run.left) <= near * run.size:
+        most_distance = _VERY_NEAR * run.size
+    letter_width = (other.right - other.left) / max(1, len(other_letters))
+    index = other_letters.find(run_letters)
+    while index >= 0:
+        estimated_left = other.left + index * letter_width
+        if abs(estimated_left - run.left) <= most_distance:
             return True
-        at = words.find(text, at + 1)
+        index = other_letters.find(run_letters, index + 1)
     return False
 
 
-def _is_at(run: _DrawnRun, other: _DrawnRun, slack: float) -> bool:
-    return abs(run.left - other.left) <= slack and abs(run.right - other.right) <= slack
+def _has_edges_of(run: _DrawnRun, other: _DrawnRun, tolerance: float) -> bool:
+    is_left_same = abs(run.left - other.left) <= tolerance
+    is_right_same = abs(run.right - other.right) <= tolerance
+    return is_left_same and is_right_same
 
 
-def _covered(run: _DrawnRun, others: Sequence[_DrawnRun]) -> float:
+def _covered_share(run: _DrawnRun, others: Sequence[_DrawnRun]) -> float:
     """The share of a run's width that the others cover."""
     width = run.right - run.left
     if width <= 0:
         return 0.0
-    overlaps = (
-        min(run.right, each.right) - max(run.left, each.left) for each in others
-    )
-    return sum(max(0.0, overlap) for overlap in overlaps) / width
+    covered = 0.0
+    for other in others:
+        overlap = min(run.right, other.right) - max(run.left, other.left)
+        covered += max(0.0, overlap)
+    return covered / width

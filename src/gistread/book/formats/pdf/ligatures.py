@@ -1,4 +1,4 @@
-"""Names the letters that fonts do not: ligatures, and accents beside their letters."""
+"""Names the letters that fonts do not name: ligatures, and accents beside their letters."""
 
 import re
 import unicodedata
@@ -10,16 +10,21 @@ _AFTER_FL = frozenset("aouiyäöüáàâóòôúùûæœø")
 
 
 def lost_letter(text: str, place: int) -> str:
-    """The letter that a ligature lost after the f at `place`."""
+    """The letter that a ligature lost after the f at `place`: "l" or "i".
+
+    >>> lost_letter("afame", 1), lost_letter("fshing", 0)
+    ('l', 'i')
+    """
     after = place + 1
     following = text[after : after + 2].casefold()
+    # fl precedes vowels, fi nearly all other letters.
+    if following[:1] in _AFTER_FL:
+        return "l"
+    # Before e it may be either: reflect, flee, flex; flesh and fled, but modifies and modified.
     begins_word = not text[place - 1 : place].isalpha()
-    # fl precedes vowels, fi nearly all else: reflect, flee, flex, flesh, fled, but modifies,
-    # modified.
-    before_e = following in ("ec", "ee", "ex") or (
-        begins_word and following in ("ed", "es")
-    )
-    return "l" if following[:1] in _AFTER_FL or before_e else "i"
+    if following in ("ec", "ee", "ex") or (begins_word and following in ("ed", "es")):
+        return "l"
+    return "i"
 
 
 # TeX's fonts have ligatures at the codes of control characters; bitmap fonts do not name them.
@@ -36,9 +41,11 @@ def name_tex_ligatures(text: str) -> str:
     """Replace control characters by the ligatures of TeX's fonts, each a single character."""
     if text.isprintable() or _OTHER_CONTROLS.search(text):
         return text
+    names = _TEX_LIGATURES
     is_cork = any("\x1b" <= character <= "\x1f" for character in text)
-    names = _TEX_LIGATURES | _CORK_PUNCTUATION if is_cork else _TEX_LIGATURES
-    # Of these codes one is that of the carriage return, which ends lines.
+    if is_cork:
+        names = _TEX_LIGATURES | _CORK_PUNCTUATION
+    # One of these codes is that of the carriage return, which also ends lines.
     return text.translate(names).replace("\ufb02\n", "\r\n")
 
 
@@ -54,5 +61,7 @@ _COMBINING = dict(
 def composed(letter: str, accent: str) -> str:
     """The letter with the accent as one character; empty if Unicode has none."""
     base = {"ı": "i", "ȷ": "j"}.get(letter, letter)
-    both = unicodedata.normalize("NFC", base + _COMBINING[accent])
-    return both if len(both) == 1 and letter.isalpha() else ""
+    accented = unicodedata.normalize("NFC", base + _COMBINING[accent])
+    if letter.isalpha() and len(accented) == 1:
+        return accented
+    return ""

@@ -1,4 +1,4 @@
-"""Data extracted from a PDF.
+"""The data that is extracted from a PDF.
 
 Positions are in points from the lower left, in a frame where text runs to the right.
 """
@@ -14,6 +14,7 @@ from gistread.book.model import Style
 
 HYPHEN = "\ufffe"  # PDFium's character for a hyphen it takes for hyphenation
 
+# In names of fonts: "Times-Italic", "CMBX10", "CourierNew", "CMCSC10".
 _ITALIC = re.compile(r"ital|obliq|slant|cmti|cmsl|cmmi|-it\b|[a-z]It\b", re.IGNORECASE)
 _BOLD = re.compile(r"bold|black|heavy|demi|medi\b|cmbx|\bbd\b", re.IGNORECASE)
 _FIXED = re.compile(
@@ -25,7 +26,8 @@ _FLAG_FIXED = 1
 _FLAG_ITALIC = 1 << 6
 _FLAG_FORCE_BOLD = 1 << 18
 _LEAST_BOLD_WEIGHT = 600
-_MOST_STAMPED_SHARE = 0.15  # Of a page's letters; more at other angles is text
+# Share of a page's letters at other angles that are stamps; if there are more, they are text.
+_MOST_STAMPED_SHARE = 0.15
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,9 @@ class Font:
 
     @cached_property
     def is_bold(self) -> bool:
-        return (
-            self.weight >= _LEAST_BOLD_WEIGHT
-            or bool(self.flags & _FLAG_FORCE_BOLD)
-            or bool(_BOLD.search(self.name))
-        )
+        if self.weight >= _LEAST_BOLD_WEIGHT or self.flags & _FLAG_FORCE_BOLD:
+            return True
+        return bool(_BOLD.search(self.name))
 
     @cached_property
     def is_fixed(self) -> bool:
@@ -110,6 +110,8 @@ class PdfPage:
 
 @dataclass(frozen=True, slots=True)
 class OutlineEntry:
+    """An entry of the outline (bookmarks) of a document."""
+
     title: str
     level: int  # From 1
     place: PagePosition | None
@@ -121,9 +123,9 @@ class PdfDocument:
     metadata: Mapping[str, str] = field(default_factory=dict)
     language: str = ""
     outline: tuple[OutlineEntry, ...] = ()
-    pages: list[PdfPage] = field(default_factory=list)
-    unread: list[int] = field(default_factory=list)
-    turns: dict[int, int] = field(default_factory=dict)
+    pages: list[PdfPage] = field(default_factory=list)  # Those that could be read
+    unread: list[int] = field(default_factory=list)  # Numbers of the others
+    turns: dict[int, int] = field(default_factory=dict)  # By the number of a page
 
     def upright(self, place: PagePosition) -> PagePosition:
         """Convert a position in the file to the frame of its page's runs."""
@@ -193,25 +195,27 @@ class RunRecord(NamedTuple):
 def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> PdfPage:
     """Decode a page record of the worker; `fonts`: all fonts so far."""
     records = [RunRecord(*values) for values in record["runs"]]
-    letters: Counter[int] = Counter()  # By turn
+    letters_by_turn: Counter[int] = Counter()
     for run in records:
-        letters[run.turn] += len(run.text)
-    turn = max(letters, key=lambda each: letters[each], default=0)
-    # A little text at another angle is a stamp in the margin.
-    has_stamps = (
-        letters.total() - letters[turn] <= _MOST_STAMPED_SHARE * letters.total()
-    )
-    stamps = [run for run in records if run.turn != turn] if has_stamps else []
+        letters_by_turn[run.turn] += len(run.text)
+    turn = max(letters_by_turn, key=letters_by_turn.__getitem__, default=0)
+    letters = letters_by_turn.total()
+    stamps = [run for run in records if run.turn != turn]
+    if letters - letters_by_turn[turn] > _MOST_STAMPED_SHARE * letters:
+        # Much text at another angle is no stamp in the margin.
+        stamps = []
+    else:
+        records = [run for run in records if run.turn == turn]
     runs = [
         TextRun(run.text, run.left, run.right, run.baseline, run.size, fonts[run.font])
         for run in records
-        if run.turn == turn or not has_stamps
     ]
-    if turn == 0 and _is_right_to_left(runs, letters.total()):
+    if turn == 0 and _is_right_to_left(runs, letters):
         turn = MIRRORED
         runs = [replace(run, left=-run.right, right=-run.left) for run in runs]
+    stamped_words = "".join(run.text for run in stamps).split()
     left_out = {
-        "word(s) printed at an angle": len("".join(run.text for run in stamps).split()),
+        "word(s) printed at an angle": len(stamped_words),
         "comment(s) on pages": record["comments"],
         "character(s) of an overfull page": record["cut"],
     }
@@ -228,10 +232,15 @@ def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> PdfPage:
 
 
 def _is_right_to_left(runs: Sequence[TextRun], letters: int) -> bool:
-    return 2 * sum(len(RIGHT_TO_LEFT.findall(run.text)) for run in runs) > letters
+    right_to_left = sum(len(RIGHT_TO_LEFT.findall(run.text)) for run in runs)
+    return 2 * right_to_left > letters
 
 
 def _decode_link(link: Sequence[Any], turn: int) -> LinkArea:
+    """A link of a page record: four edges, and a URL or [page, x, y]."""
     *edges, target = link
-    href = target if isinstance(target, str) else f"#{':'.join(map(str, target))}"
+    if isinstance(target, str):
+        href = target
+    else:
+        href = "#" + ":".join(map(str, target))
     return LinkArea(*rotate_box(Box(*edges), turn), href)

@@ -12,17 +12,22 @@ SCRIPT_RATIO = 0.92  # Browsers set exponents in up to 0.89 of the size
 READING_RATIO = 0.65  # Largest size of readings (ruby), relative to their words
 
 # Between the parts of a segment; the gap between columns is wider.
-_MOST_OVERLAP_EMS, _MOST_GAP_EMS = 0.3, 1.05
-_SAME_BASELINE_EMS = 0.35
-_MOST_LOWERED_EMS, _MOST_RAISED_EMS = 0.5, 0.6
-_SMALLEST_SCRIPT = 2  # The large letters are at most so many times as large
+_MOST_OVERLAP_EMS = 0.3
+_MOST_GAP_EMS = 1.05
+_SAME_BASELINE_EMS = 0.35  # Most distance of the baselines of a line
+# Most distance of an index and of an exponent from the baseline.
+_MOST_LOWERED_EMS = 0.5
+_MOST_RAISED_EMS = 0.6
+_SMALLEST_SCRIPT = 2  # The large letters are at most this many times as large
 _ROW_POINTS = 3  # Height of a band of baselines
 _NEAR_ROWS = 3  # Rows above that a segment may belong to
-_LEAST_READING_EMS, _MOST_READING_EMS = 0.6, 1.4  # Height of readings above their words
+# Height of readings above their words.
+_LEAST_READING_EMS = 0.6
+_MOST_READING_EMS = 1.4
 _INITIAL_RATIO = 1.8  # Least size of a drop cap, relative to the lines beside it
-_INITIAL_LETTERS = 2  # At most; a quotation mark may be one
-_INITIAL_GAP_EMS = 2  # At most, to the lines beside it
-_SHARED_WIDTH = 0.5  # Of the narrower segment, if two overlap
+_MOST_INITIAL_LETTERS = 2  # A quotation mark may be one
+_MOST_INITIAL_GAP_EMS = 2  # To the lines beside it
+_SHARED_WIDTH = 0.5  # Share of the narrower segment, if two overlap
 _ROUNDING_POINTS = 0.1
 
 
@@ -59,13 +64,13 @@ def join_runs(runs: Sequence[TextRun]) -> list[Segment]:
                 last.baseline = run.baseline
         else:
             order = len(segments)
-            segments.append(
-                Segment([run], run.left, run.right, run.baseline, run.size, order)
-            )
+            segment = Segment([run], run.left, run.right, run.baseline, run.size, order)
+            segments.append(segment)
     return segments
 
 
 def _continues(segment: Segment, run: TextRun) -> bool:
+    """Whether a run is beside the last one of a segment and on its line."""
     size = max(segment.size, run.size)
     gap = run.left - segment.right
     is_beside = -_MOST_OVERLAP_EMS * size <= gap <= _MOST_GAP_EMS * size
@@ -89,17 +94,18 @@ def _with_readings(runs: Sequence[TextRun]) -> Sequence[TextRun]:
     bases = [run for run in runs if EAST_ASIAN.search(run.text)]
     if not bases:
         return runs
-    # By id of their base
+    # By the id of a base: the place in its text of each reading.
     readings: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
-    others: list[TextRun] = []
+    other_runs: list[TextRun] = []
     for run in runs:
         base = next((base for base in bases if _is_reading_of(run, base)), None)
         if base is None:
-            others.append(run)
+            other_runs.append(run)
         else:
-            reading = f"（{''.join(run.text.split())}）"
-            readings[id(base)].append((_letters_up_to(run.right, base), reading))
-    return [_insert(readings.get(id(run), []), run) for run in others]
+            letters = "".join(run.text.split())
+            place = _letters_up_to(run.right, base)
+            readings[id(base)].append((place, f"（{letters}）"))
+    return [_insert(readings.get(id(run), []), run) for run in other_runs]
 
 
 def _is_reading_of(run: TextRun, base: TextRun) -> bool:
@@ -112,12 +118,15 @@ def _is_reading_of(run: TextRun, base: TextRun) -> bool:
 
 
 def _share_of_width(x: float, base: TextRun) -> float:
+    """How far along a base a position is, from 0 to 1."""
     return (x - base.left) / (base.right - base.left or 1)
 
 
 def _letters_up_to(x: float, base: TextRun) -> int:
+    """The number of letters of a base before a position, by their average width."""
     letters = len(base.text.rstrip())
-    return max(1, min(letters, round(_share_of_width(x, base) * letters)))
+    letters_before = round(_share_of_width(x, base) * letters)
+    return max(1, min(letters, letters_before))
 
 
 def _insert(readings: list[tuple[int, str]], run: TextRun) -> TextRun:
@@ -169,25 +178,28 @@ def _largest(row: list[Segment]) -> Segment:
 
 def _with_drop_caps(rows: list[list[Segment]]) -> list[list[Segment]]:
     """Put large initials before the first of the lines beside them."""
-    kept: list[list[Segment]] = []
+    rows_left: list[list[Segment]] = []
     for row in rows:
-        beside = _rows_beside(row, rows) if _may_start_with_initial(row) else []
-        if not beside:
-            kept.append(row)
+        rows_beside = _rows_beside(row, rows) if _may_start_with_initial(row) else []
+        if not rows_beside:
+            rows_left.append(row)
             continue
-        rest = row[1:]
-        lines = [*beside, rest] if rest else beside
-        first = max(lines, key=lambda line: line[0].baseline)
-        _prepend(row[0].runs[-1].text.rstrip(), first[0])
-        first[0].left = min(line[0].left for line in (*beside, first))
+        initial, *rest = row
+        lines = [*rows_beside, rest] if rest else rows_beside
+        highest = max(lines, key=lambda line: line[0].baseline)
+        first_segment = highest[0]
+        _prepend(initial.runs[-1].text.rstrip(), first_segment)
+        # As far left as the other lines, not as far as the initial.
+        first_segment.left = min(line[0].left for line in (*rows_beside, highest))
         if rest:
-            kept.append(rest)
-    return kept
+            rows_left.append(rest)
+    return rows_left
 
 
 def _may_start_with_initial(row: list[Segment]) -> bool:
+    """Whether a row is one or two letters, perhaps with the rest of a line."""
     text = "".join(run.text for run in row[0].runs).strip()
-    return len(text) <= _INITIAL_LETTERS and text.isalpha() and len(row) <= 2
+    return len(text) <= _MOST_INITIAL_LETTERS and text.isalpha() and len(row) <= 2
 
 
 def _rows_beside(row: list[Segment], rows: list[list[Segment]]) -> list[list[Segment]]:
@@ -201,13 +213,14 @@ def _rows_beside(row: list[Segment], rows: list[list[Segment]]) -> list[list[Seg
 def _is_beside(segment: Segment, initial: Segment) -> bool:
     if initial.size < _INITIAL_RATIO * segment.size:
         return False
-    most_left = initial.right + _INITIAL_GAP_EMS * segment.size
+    most_left = initial.right + _MOST_INITIAL_GAP_EMS * segment.size
     top = initial.baseline + initial.size
     is_as_high = initial.baseline - 1 <= segment.baseline < top
     return is_as_high and initial.left <= segment.left < most_left
 
 
 def _prepend(text: str, segment: Segment) -> None:
+    """Put text before a segment, as a run in its size and font."""
     first = TextRun(
         text=text,
         left=segment.left - 1,

@@ -9,13 +9,14 @@ from gistread.book.formats.pdf.segments import Segment
 
 _LONGEST_CELL_CHARACTERS = 300  # Longer cells are columns of prose
 _LEAST_CELLS = 4  # In both columns of a table
-_LEAST_TALL_SHARE = 0.25  # Of these cells, with several lines
+_LEAST_TALL_SHARE = 0.25  # Share of these cells that have several lines
 _MOST_LINE_EMS = 2  # Between baselines of one cell
 _MOST_ROW_EMS = 20  # Height of a table row
 _SAME_GAP_POINTS = 0.1
 _LEAST_ALIGNED = 3  # Segments at a common left edge
-# Least gap between cells: words of one line are closer.
-_CELL_GAP_EMS, _ALIGNED_CELL_GAP_EMS = 0.6, 0.2
+# Least gap between cells, and between cells with a common left edge: words of one line are closer.
+_CELL_GAP_EMS = 0.6
+_ALIGNED_CELL_GAP_EMS = 0.2
 _RISE_EMS = 0.5  # A line that is this much higher than the one before begins a cell
 
 
@@ -24,7 +25,7 @@ class _Group:
     """Lines across the page that may be one table row."""
 
     rows: list[list[Segment]]
-    latest: int  # Position in the file of the last segment
+    last_order: int  # Position in the file of the segment that is last there
 
     @property
     def top(self) -> float:
@@ -41,12 +42,12 @@ def table_flows(rows: list[list[Segment]]) -> list[list[Segment]]:
     Parallel cells of prose get flows of their own.
     """
     flows: list[list[Segment]] = [[]]
-    for group in _table_rows(rows):
-        cells = _cells(chain.from_iterable(group))
-        if len(group) == 1:
-            flows[-1] += group[0]
+    for table_row in _table_rows(rows):
+        cells = _cells(chain.from_iterable(table_row))
+        if len(table_row) == 1:
+            flows[-1] += table_row[0]
         elif _are_short(cells):
-            flows[-1].append(_table_row(cells))
+            flows[-1].append(_joined(cells))
         else:
             flows += [*cells, []]
     return flows
@@ -58,39 +59,37 @@ def with_table_rows(rows: list[list[Segment]], gutter: float) -> list[Segment]:
     Text in two columns beside this gutter is no table.
     """
     segments: list[Segment] = []
-    for group in _table_rows(rows):
-        cells = _cells(chain.from_iterable(group))
-        right = max(cell.right for cell in cells[0])
-        left = min(cell.left for cell in cells[-1])
+    for table_row in _table_rows(rows):
+        cells = _cells(chain.from_iterable(table_row))
+        right = max(segment.right for segment in cells[0])
+        left = min(segment.left for segment in cells[-1])
         are_columns = len(cells) == 2 and right < gutter < left
-        if len(group) > 1 and _are_short(cells) and not are_columns:
-            segments.append(_table_row(cells))
+        if len(table_row) > 1 and _are_short(cells) and not are_columns:
+            segments.append(_joined(cells))
         else:
-            segments += chain.from_iterable(group)
+            segments += chain.from_iterable(table_row)
     return segments
 
 
 def is_table(segments: Iterable[Segment], gutter: float) -> bool:
     """Whether the file alternates between the sides of the gutter, often after several lines."""
-    sides = sorted(
-        (segment.order, segment.left > gutter, round(segment.baseline))
-        for segment in segments
-    )
-    cells = [
-        {baseline for *_, baseline in cell}
-        for _, cell in groupby(sides, key=lambda side: side[1])
+    in_order = sorted(segments, key=lambda segment: segment.order)
+    sides = groupby(in_order, key=lambda segment: segment.left > gutter)
+    line_counts = [
+        len({round(segment.baseline) for segment in cell}) for _, cell in sides
     ]
-    with_several_lines = sum(len(baselines) > 1 for baselines in cells)
-    return len(cells) >= _LEAST_CELLS and with_several_lines >= _LEAST_TALL_SHARE * len(
-        cells
-    )
+    tall_cells = sum(count > 1 for count in line_counts)
+    are_often_tall = tall_cells >= _LEAST_TALL_SHARE * len(line_counts)
+    return len(line_counts) >= _LEAST_CELLS and are_often_tall
 
 
 def _are_short(cells: list[list[Segment]]) -> bool:
-    lengths = (
-        sum(len(run.text) for segment in cell for run in segment.runs) for cell in cells
-    )
-    return max(lengths) <= _LONGEST_CELL_CHARACTERS
+    """Whether no cell is as long as prose."""
+    for cell in cells:
+        runs = chain.from_iterable(segment.runs for segment in cell)
+        if sum(len(run.text) for run in runs) > _LONGEST_CELL_CHARACTERS:
+            return False
+    return True
 
 
 def _table_rows(rows: list[list[Segment]]) -> list[list[list[Segment]]]:
@@ -101,14 +100,12 @@ def _table_rows(rows: list[list[Segment]]) -> list[list[list[Segment]]]:
         first = _first_with_later_cells(row, groups, edges)
         if first == len(groups) and groups and _ends_last_cell(row, groups[-1].rows):
             first -= 1
-        together = groups[first:]
-        latest = max(segment.order for segment in row)
-        groups[first:] = [
-            _Group(
-                rows=[*chain.from_iterable(group.rows for group in together), row],
-                latest=max([latest, *(group.latest for group in together)]),
-            )
-        ]
+        group = _Group([], max(segment.order for segment in row))
+        for above in groups[first:]:
+            group.rows += above.rows
+            group.last_order = max(group.last_order, above.last_order)
+        group.rows.append(row)
+        groups[first:] = [group]
     table_rows = [group.rows for group in groups]
     _join_first_cells(table_rows)
     return list(chain.from_iterable(map(_without_grid, table_rows)))
@@ -125,22 +122,36 @@ def _join_first_cells(table_rows: list[list[list[Segment]]]) -> None:
 def _first_with_later_cells(
     row: list[Segment], groups: Sequence[_Group], edges: Mapping[int, int]
 ) -> int:
-    """The highest group near a row with a cell that the file has after it; else their number."""
+    """The highest group near a row with a cell that the file has after it.
+
+    The number of groups if there is none.
+    """
     first = len(groups)
-    baseline = top = row[0].baseline
+    baseline = row[0].baseline
     size = row[0].size
     order = min(segment.order for segment in row)
+    top = baseline  # Of the groups looked at
     for index in reversed(range(len(groups))):
         group = groups[index]
         is_far = group.bottom - baseline > _MOST_ROW_EMS * size
-        if is_far or group.bottom - top > _MOST_LINE_EMS * size:
+        has_gap = group.bottom - top > _MOST_LINE_EMS * size
+        if is_far or has_gap:
             break
         top = group.top
-        if group.latest >= order:
-            starts = [start for above in group.rows for start in _starts(above, edges)]
-            if any(_precedes(left, right) for left in row for right in starts):
-                first = index
+        if group.last_order >= order and _has_later_cell(group, row, edges):
+            first = index
     return first
+
+
+def _has_later_cell(
+    group: _Group, row: list[Segment], edges: Mapping[int, int]
+) -> bool:
+    """Whether a cell that begins in a group is to the right of the row, and later in the file."""
+    for above in group.rows:
+        for start in _starts(above, edges):
+            if any(_precedes(segment, start) for segment in row):
+                return True
+    return False
 
 
 def _without_grid(rows: list[list[Segment]]) -> list[list[list[Segment]]]:
@@ -152,10 +163,12 @@ def _without_grid(rows: list[list[Segment]]) -> list[list[list[Segment]]]:
 
 def _is_grid(rows: list[list[Segment]]) -> bool:
     """Whether these are rows of short cells, such as labels and fields, stored column by column."""
-    continues = any(
-        segment.runs[0].text[0].islower() for row in rows[1:] for segment in row
-    )
-    return len({len(row) for row in rows}) == 1 and not continues
+    lengths = {len(row) for row in rows}
+    if len(lengths) > 1:
+        return False
+    # A small letter continues the line above.
+    lower_segments = chain.from_iterable(rows[1:])
+    return not any(segment.runs[0].text[0].islower() for segment in lower_segments)
 
 
 def _ends_last_cell(row: list[Segment], above: list[list[Segment]]) -> bool:
@@ -177,17 +190,18 @@ def _begins_first_cell(above: list[list[Segment]], rows: list[list[Segment]]) ->
         return False
     segments = sorted(chain.from_iterable(rows), key=lambda part: part.order)
     first, second, *_ = segments
-    before = above[0][0]
-    gap = before.baseline - first.baseline
-    is_below = (
-        gap < _MOST_LINE_EMS * first.size and abs(before.left - first.left) < first.size
-    )
-    if before.order != first.order - 1 or not is_below:
+    upper = above[0][0]
+    gap = upper.baseline - first.baseline
+    is_near = gap < _MOST_LINE_EMS * first.size
+    is_aligned = abs(upper.left - first.left) < first.size
+    is_previous = upper.order == first.order - 1
+    if not (is_near and is_aligned and is_previous):
         return False
-    is_beside = any(
-        first.baseline + 1 < part.baseline < before.baseline for part in segments
+    other_cell_is_between = any(
+        first.baseline + 1 < part.baseline < upper.baseline for part in segments
     )
-    return is_beside or abs(first.baseline - second.baseline - gap) < _SAME_GAP_POINTS
+    next_gap = first.baseline - second.baseline
+    return other_cell_is_between or abs(next_gap - gap) < _SAME_GAP_POINTS
 
 
 def _starts(row: list[Segment], edges: Mapping[int, int]) -> Iterator[Segment]:
@@ -208,11 +222,12 @@ def _precedes(left: Segment, right: Segment) -> bool:
     return left.order < right.order and left.right - 1 <= right.left
 
 
-def _table_row(cells: list[list[Segment]]) -> Segment:
+def _joined(cells: list[list[Segment]]) -> Segment:
+    """The cells of a table row as one segment."""
     parts = list(chain.from_iterable(cells))
     top = max(parts, key=lambda part: part.baseline)
     return Segment(
-        runs=[run for part in parts for run in part.runs],
+        runs=list(chain.from_iterable(part.runs for part in parts)),
         left=min(part.left for part in parts),
         right=max(part.right for part in parts),
         baseline=top.baseline,

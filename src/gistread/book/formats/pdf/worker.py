@@ -47,6 +47,7 @@ from gistread.book.formats.pdf.pages import (
 )
 from gistread.system import limit_memory
 
+# A line, with PDFium's character for a hyphen at its end
 _LINE = re.compile(r"[^\r\n\ufffe\x02]+[\ufffe\x02]?")
 _WORD = re.compile(r"\S+")
 _LAST_HYPHEN = re.compile("\u00ad?[\u00ad\u2010]$")
@@ -70,24 +71,25 @@ _MOST_ENTRIES = 20_000  # Of an outline
 _MOST_DEPTH = 12  # Likewise
 _FEW_RUNS = 2  # A page with no more may be a picture
 _PICTURE_DEPTH = 2  # Forms inside forms that are searched for pictures
-_FARTHEST_POINTS = 20_000  # Of a run; PDF allows 14,400
+_FARTHEST_POINTS = 20_000  # Possible positions of a run; PDF allows 14,400
 
 _MOST_ACCENTS = 2_000  # Of a page
 _NEAR_CHARACTERS = 120  # An accent on a capital may follow its line
 _MOST_ABOVE = 1.2  # Between the middles of accent and letter, in heights of the letter
-_SMALL_CAPITAL_HEIGHT = 0.85  # Of a low letter, relative to an f
+# Least height of a small capital, relative to an f
+_SMALL_CAPITAL_HEIGHT = 0.85
 
 _LINES_TO_TRY = 12  # Lines that show whether spaces are only distances
 _LEAST_SPACE_EMS = 0.1
 _NO_SPACE_SHARE = 0.7  # A space that is narrower, relative to the least, is none
-_MOST_TIGHTENED_EMS = 0.03  # Where letters are set closer, narrow spaces are spaces
+_MOST_TIGHTENED_EMS = 0.03  # If letters are set closer, narrow spaces are spaces too
 _WIDE_GAP_EMS = 1.3
 _CLOSE_EMS = 0.55  # Average advance of running text, spaces included, is less
 
 
 @dataclass(frozen=True, slots=True)
-class _Setting:
-    """How a run is set."""
+class _RunSetting:
+    """The size, the number of the font and the turn of a run."""
 
     size: float
     font: int
@@ -131,17 +133,14 @@ def _write_language(document: Any, buffer: Any, size: int) -> int:
 def _outline(document: Any) -> Iterator[list[Any]]:
     """[title, level from 1, place or None] of each entry."""
     for entry in islice(document.get_toc(max_depth=_MOST_DEPTH), _MOST_ENTRIES):
+        title = utf16_text(partial(pdfium.FPDFBookmark_GetTitle, entry.raw))
         destination = entry.get_dest()
         place = place_of(document, destination.raw) if destination else None
-        yield [
-            utf16_text(partial(pdfium.FPDFBookmark_GetTitle, entry.raw)),
-            entry.level + 1,
-            place,
-        ]
+        yield [title, entry.level + 1, place]
 
 
 class _PageReader:
-    """Reads pages; knows the fonts of those before."""
+    """Reads pages in order, and remembers their fonts."""
 
     def __init__(self, document: Any) -> None:
         self._document = document
@@ -157,7 +156,8 @@ class _PageReader:
             page = self._document[number]
             links = list(links_of(self._document, page))
             kinds = Counter(annotation_kinds(page))
-            if kinds.keys() & DRAWN_KINDS and _flatten(page):
+            has_drawn_text = not DRAWN_KINDS.isdisjoint(kinds)
+            if has_drawn_text and _flatten(page):
                 page.close()
                 page = self._document[number]
         except pypdfium2.PdfiumError:
@@ -167,19 +167,20 @@ class _PageReader:
         nameless = sum(1 for _ in _NAMELESS.finditer(characters.characters))
         self._mend(characters)
         starts: list[int] = []
-        records: list[RunRecord] = []
+        all_runs: list[RunRecord] = []
         for start, run in self._runs(characters):
             starts.append(start)
-            records.append(run)
-        runs = drawn_once(records, starts, characters.is_visible)
+            all_runs.append(run)
+        runs = drawn_once(all_runs, starts, characters.is_visible)
         new_fonts = islice(self._fonts, known_fonts, None)
+        font_records = [
+            [font.name.decode("utf-8", "replace"), font.flags, font.weight]
+            for font in new_fonts
+        ]
         record = {
             "page": number,
             "runs": list(map(tuple, runs)),
-            "fonts": [
-                [font.name.decode("utf-8", "replace"), font.flags, font.weight]
-                for font in new_fonts
-            ],
+            "fonts": font_records,
             "links": links if runs else [],
             "has_pictures": len(runs) <= _FEW_RUNS and _has_pictures(page),
             "comments": sum(kinds[kind] for kind in COMMENT_KINDS),
@@ -203,20 +204,27 @@ class _PageReader:
         """The runs of a page, each with the index of its first character."""
         for line in _LINE.finditer(page.characters):
             size, turn = page.size_and_turn(line.start())
-            whole = right_to_left_line(page, line, size, turn) or vertical_line(
-                page, line
-            )
-            if whole:
+            # The text of these lines has to be put in order as a whole.
+            whole = right_to_left_line(page, line, size, turn)
+            if whole is None:
+                whole = vertical_line(page, line)
+            if whole is not None:
                 font = self._font(page, *line.span())
                 yield line.start(), _whole_run(whole, size, font)
-                continue
-            for start, stop in _split_by_object(page, *line.span()):
-                size, turn = page.size_and_turn(start)
-                setting = _Setting(size, self._font(page, start, stop), turn)
-                for first, last in _split_at_gaps(page, start, stop, setting):
-                    run = _run(page, first, last, setting)
-                    if _is_near_page(run):
-                        yield first, run
+            else:
+                yield from self._runs_of_line(page, *line.span())
+
+    def _runs_of_line(
+        self, page: PageCharacters, line_start: int, line_stop: int
+    ) -> Iterator[tuple[int, RunRecord]]:
+        for object_start, object_stop in _split_by_object(page, line_start, line_stop):
+            size, turn = page.size_and_turn(object_start)
+            font = self._font(page, object_start, object_stop)
+            setting = _RunSetting(size, font, turn)
+            for start, stop in _split_at_gaps(page, object_start, object_stop, setting):
+                run = _run(page, start, stop, setting)
+                if _is_near_page(run):
+                    yield start, run
 
     def _font(self, page: PageCharacters, start: int, stop: int) -> int:
         """The number of the font of characters."""
@@ -247,27 +255,29 @@ def _compose_accents(page: PageCharacters) -> None:
         accent = match.start()
         near = range(accent - _NEAR_CHARACTERS, accent + _NEAR_CHARACTERS)
         box = page.box(accent)
+        is_cedilla = match[0] == _CEDILLA
+        # Usually the letter follows at once.
         for index in (accent + 1, accent + 2, *near):
             if not 0 <= index < page.count or index in changed:
                 continue
             letter = composed(page.characters[index], match[0])
-            if letter and _is_accent_of(
-                box, page.box(index), is_below=match[0] == _CEDILLA
-            ):
+            if letter and _is_accent_of(box, page.box(index), is_cedilla=is_cedilla):
                 changed[index] = letter
                 changed[accent] = _DROPPED
                 break
     page.replace(changed)
 
 
-def _is_accent_of(accent: Box, letter: Box, *, is_below: bool) -> bool:
-    """Whether an accent is above a letter, or a cedilla below."""
+def _is_accent_of(accent: Box, letter: Box, *, is_cedilla: bool) -> bool:
+    """Whether an accent is above a letter, or a cedilla below it."""
     middle = (accent.left + accent.right) / 2
     if not letter.left <= middle <= letter.right:
         return False
     distance = (accent.bottom + accent.top) / 2 - (letter.bottom + letter.top) / 2
-    above = distance / (letter.top - letter.bottom or 1)
-    return -1 < above < 0 if is_below else 0 < above < _MOST_ABOVE
+    distance_in_heights = distance / (letter.top - letter.bottom or 1)
+    if is_cedilla:
+        return -1 < distance_in_heights < 0
+    return 0 < distance_in_heights < _MOST_ABOVE
 
 
 def _measure_spaces(page: PageCharacters, lines_to_try: int) -> None:
@@ -283,19 +293,20 @@ def _measure_spaces(page: PageCharacters, lines_to_try: int) -> None:
 def _measure_spaces_of_line(
     page: PageCharacters, line: range, dropped: dict[int, str]
 ) -> None:
-    """Note the spaces that are missing in a line, and those of no width as dropped."""
+    """Insert the spaces that are missing in a line, and enter those of no width in `dropped`."""
     scale, turn = page.scale_and_turn(line.start)
     letters = [index for index in line if page.characters[index] not in (" ", _DROPPED)]
     gaps = _gaps(page, letters, turn)
     usual_gap = median(gaps or [0])
-    least = _LEAST_SPACE_EMS * scale
+    least_space = _LEAST_SPACE_EMS * scale
+    most_nothing = _NO_SPACE_SHARE * least_space
     is_tight = usual_gap <= -_MOST_TIGHTENED_EMS * scale
     for (before, after), gap in zip(pairwise(letters), gaps, strict=True):
-        wider = gap - max(0, usual_gap)
-        between = after - before - 1
-        if between == 0 and wider > least:
+        excess = gap - max(0, usual_gap)
+        between = after - before - 1  # Characters
+        if between == 0 and excess > least_space:
             page.inserted[before] = " "
-        elif between == 1 and not is_tight and -least < wider < _NO_SPACE_SHARE * least:
+        elif between == 1 and not is_tight and -least_space < excess < most_nothing:
             dropped[before + 1] = _DROPPED
 
 
@@ -327,19 +338,21 @@ def _find_lost_letters(page: PageCharacters, narrowest: dict[int, float]) -> Non
 
 def _shares_origin(page: PageCharacters, index: int) -> bool:
     """Whether a character is part of a named ligature, whose letters share an origin."""
-    near = [other for other in (index - 1, index + 1) if 0 <= other < page.count]
-    return any(page.origin(other) == page.origin(index) for other in near)
+    origin = page.origin(index)
+    for neighbour in (index - 1, index + 1):
+        if 0 <= neighbour < page.count and page.origin(neighbour) == origin:
+            return True
+    return False
 
 
 def _is_small_capital(page: PageCharacters, index: int, turn: int) -> bool:
     """Whether a letter beside this f that is usually lower is as high."""
-    near = [
-        other
-        for other in (index - 1, index + 1)
-        if page.characters[other : other + 1] in _LOW_LETTERS
-    ]
-    highest = max((_height(page, other, turn) for other in near), default=0)
-    return highest > _SMALL_CAPITAL_HEIGHT * _height(page, index, turn)
+    least_height = _SMALL_CAPITAL_HEIGHT * _height(page, index, turn)
+    for neighbour in (index - 1, index + 1):
+        is_low_letter = page.characters[neighbour : neighbour + 1] in _LOW_LETTERS
+        if is_low_letter and _height(page, neighbour, turn) > least_height:
+            return True
+    return False
 
 
 def _height(page: PageCharacters, index: int, turn: int) -> float:
@@ -364,13 +377,16 @@ def _split_by_object(
         *_split_by_object(page, start, middle),
         *_split_by_object(page, middle, stop),
     )
-    for _, same in groupby(parts, key=lambda part: page.text_object(part[0])):
-        together = list(same)
-        yield together[0][0], together[-1][1]
+    # The middle may have cut an object in two.
+    for _, group in groupby(parts, key=lambda part: page.text_object(part[0])):
+        parts_of_object = list(group)
+        first_start, _ = parts_of_object[0]
+        _, last_stop = parts_of_object[-1]
+        yield first_start, last_stop
 
 
 def _split_at_gaps(
-    page: PageCharacters, start: int, stop: int, setting: _Setting
+    page: PageCharacters, start: int, stop: int, setting: _RunSetting
 ) -> Iterator[tuple[int, int]]:
     """Split the characters of a text object where wide gaps are between its words."""
     turn = setting.turn
@@ -379,18 +395,20 @@ def _split_at_gaps(
     if width <= (stop - start) * setting.size * _CLOSE_EMS:
         yield start, stop
         return
-    end = stop
-    for match in _WORD.finditer(page.characters, start, stop):
-        left = rotate_box(page.box(match.start()), turn).left
-        if match.start() > start and left - right > _WIDE_GAP_EMS * setting.size:
-            yield start, end
-            start = match.start()
-        end = match.end()
-        right = rotate_box(page.box(end - 1), turn).right
+    word_end = stop
+    for word in _WORD.finditer(page.characters, start, stop):
+        left = rotate_box(page.box(word.start()), turn).left
+        if word.start() > start and left - right > _WIDE_GAP_EMS * setting.size:
+            yield start, word_end
+            start = word.start()
+        word_end = word.end()
+        right = rotate_box(page.box(word_end - 1), turn).right
     yield start, stop
 
 
-def _run(page: PageCharacters, start: int, stop: int, setting: _Setting) -> RunRecord:
+def _run(
+    page: PageCharacters, start: int, stop: int, setting: _RunSetting
+) -> RunRecord:
     turn = setting.turn
     first = rotate_box(page.box(start), turn)
     last = rotate_box(page.box(stop - 1), turn)
@@ -414,9 +432,12 @@ def _run_text(page: PageCharacters, start: int, stop: int) -> str:
             letter + page.moved.get(index, "") + page.inserted.get(index, "")
             for index, letter in enumerate(text, start)
         )
-    if not text.isascii():  # Two of PDFium's characters may be halves of one
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    text = " ".join(text.replace(_DROPPED, "").replace("\x02", HYPHEN).split())
+    if not text.isascii():
+        # Two of PDFium's characters may be halves of one.
+        in_utf16 = text.encode("utf-16-le", "surrogatepass")
+        text = in_utf16.decode("utf-16-le", "replace")
+    text = text.replace(_DROPPED, "").replace("\x02", HYPHEN)
+    text = " ".join(text.split())
     after = page.characters[stop : stop + 1]
     if after in ("", "\r", "\n"):
         text = _LAST_HYPHEN.sub(HYPHEN, text)
