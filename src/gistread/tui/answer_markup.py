@@ -146,38 +146,49 @@ def _drawn(
 ) -> DrawnLine:
     """The line after its edits, with those of `spans` that are in it."""
     line = formatted.source
-    pieces: list[str] = []
-    # Offsets in the answer at which edits begin and end, and the drawn offsets of these
-    old_offsets = [line.start]
-    new_offsets = [0]
-    at = line.start
-    length = 0
-    for edit in sorted(formatted.edits, key=lambda edit: edit.start):
-        unchanged = line.text[at - line.start : edit.start - line.start]
-        pieces += [unchanged, edit.new]
-        new_start = length + len(unchanged)
-        length = new_start + len(edit.new)
-        old_offsets += [edit.start, edit.end]
-        new_offsets += [new_start, length]
-        at = edit.end
-    pieces.append(line.text[at - line.start :])
-
-    def moved(offset: int) -> int:
-        index = bisect_right(old_offsets, offset) - 1
-        new_offset = new_offsets[index] + offset - old_offsets[index]
-        if index + 1 == len(new_offsets):
-            return new_offset
-        return min(new_offset, new_offsets[index + 1])
-
+    edited = _EditedLine.of(line, formatted.edits)
     within = [span for span in spans if span.start < line.end and line.start < span.end]
     drawn_spans: list[Span] = []
     for span in (*formatted.styled, *within):
-        start = moved(max(span.start, line.start))
-        end = moved(min(span.end, line.end))
+        start = edited.moved(max(span.start, line.start))
+        end = edited.moved(min(span.end, line.end))
         if start < end:
             drawn_spans.append(replace(span, start=start, end=end))
-    turnover = _hanging_indent(line)
-    return DrawnLine("".join(pieces), tuple(drawn_spans), turnover, is_apart)
+    return DrawnLine(edited.text, tuple(drawn_spans), _hanging_indent(line), is_apart)
+
+
+@dataclass(frozen=True, slots=True)
+class _EditedLine:
+    """A line after its edits, with the offsets at which they begin and end."""
+
+    text: str
+    old_offsets: Sequence[int]  # In the answer
+    new_offsets: Sequence[int]  # In `text`
+
+    @classmethod
+    def of(cls, line: _Line, edits: Sequence[_Edit]) -> "_EditedLine":
+        text = ""
+        old_offsets = [line.start]
+        new_offsets = [0]
+        at = line.start
+        for edit in sorted(edits, key=lambda edit: edit.start):
+            text += line.text[at - line.start : edit.start - line.start]
+            new_start = len(text)
+            text += edit.new
+            old_offsets += [edit.start, edit.end]
+            new_offsets += [new_start, len(text)]
+            at = edit.end
+        text += line.text[at - line.start :]
+        return cls(text, old_offsets, new_offsets)
+
+    def moved(self, offset: int) -> int:
+        """Where an offset of the answer is in the edited text."""
+        index = bisect_right(self.old_offsets, offset) - 1
+        new_offset = self.new_offsets[index] + offset - self.old_offsets[index]
+        is_after_edits = index + 1 == len(self.new_offsets)
+        if is_after_edits:
+            return new_offset
+        return min(new_offset, self.new_offsets[index + 1])
 
 
 def _hanging_indent(line: _Line) -> int:

@@ -33,6 +33,9 @@ MOST_PIXELS = 50_000_000
 _UNPACKED_SIZE = 2400, 1800  # No terminal shows more
 _HALF_BLOCKS_SIZE = 160, 160  # In a text, drawn with half blocks
 _GRAPHICS_SIZE = 800, 800  # In a text, drawn with the terminal's graphics
+_MOST_ENLARGED = (
+    2  # In the viewer, with the terminal's graphics: a small picture stays small
+)
 _USUAL_CELL = 10, 20  # Pixels (width, height) if the terminal does not tell
 KITTY_TERMS = "xterm-kitty", "xterm-ghostty"
 # Formats that Pillow reads by itself; some others would start programs.
@@ -136,11 +139,11 @@ class Drawer:
         return Figure(picture.pixels, columns, painter=painter)
 
     def enlarged(self, picture: Picture) -> Figure:
-        """The picture as large as possible; a small one is not enlarged. Raises DrawingError."""
-        columns = picture.width
+        """The picture for the viewer, at the size that it has at most. Raises DrawingError."""
+        columns = picture.width  # A half block for each pixel
         if self._kitty is not None:
             cell_width, _ = cell_pixels() or _USUAL_CELL
-            columns = 2 * picture.width // cell_width
+            columns = _MOST_ENLARGED * picture.width // cell_width
         return Figure(picture.pixels, max(2, columns), painter=self._painter(picture))
 
     def sixels(self, picture: Picture) -> Widget | None:
@@ -152,24 +155,11 @@ class Drawer:
         # Sixels of a wrong size would cover the text beside them.
         if self.mode is not ImageMode.SIXEL or cell is None:
             return None
-        # Importing textual_image queries the terminal on standard output and input, which belong
-        # to the app by now.
-        standard_output = sys.__stdout__
-        vars(sys)["__stdout__"] = io.StringIO()
-        try:
-            from textual_image import _terminal, widget
-        except ImportError:
-            raise _not_installed() from None
-        finally:
-            vars(sys)["__stdout__"] = standard_output
         cell_width, cell_height = cell
-        # Where textual_image remembers the answer to its query
-        cell_size = _terminal.CellSize(cell_width, cell_height)
-        vars(_terminal.get_cell_size)["_result"] = cell_size
-        sixel_image: Widget = widget.SixelImage(picture.pixels)
+        sixel_image = _sixel_image(picture.pixels, cell_width, cell_height)
         styles = sixel_image.styles
         styles.width = styles.height = "auto"
-        styles.max_width = max(2, 2 * picture.width // cell_width)
+        styles.max_width = max(2, _MOST_ENLARGED * picture.width // cell_width)
         return sixel_image
 
     def forget(self, figure: Figure) -> None:
@@ -186,6 +176,28 @@ class Drawer:
         if self._kitty is not None:
             return KittyPicture(self._kitty, picture.pixels)
         return dots if self.mode is ImageMode.DOTS else half_blocks
+
+
+def _sixel_image(pixels: "Pixels", cell_width: int, cell_height: int) -> Widget:
+    """textual_image's widget of a picture, for cells of this size in pixels.
+
+    Raises DrawingError if it is not installed.
+    """
+    # Importing it queries the terminal on standard output and input, which belong to the app by
+    # now.
+    standard_output = sys.__stdout__
+    vars(sys)["__stdout__"] = io.StringIO()
+    try:
+        from textual_image import _terminal, widget
+    except ImportError:
+        raise _not_installed() from None
+    finally:
+        vars(sys)["__stdout__"] = standard_output
+    # Where it would keep the answer of the terminal
+    cell_size = _terminal.CellSize(cell_width, cell_height)
+    vars(_terminal.get_cell_size)["_result"] = cell_size
+    sixel_image: Widget = widget.SixelImage(pixels)
+    return sixel_image
 
 
 def unpack(data: bytes, max_size: tuple[int, int] = _UNPACKED_SIZE) -> Picture:

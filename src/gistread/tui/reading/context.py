@@ -233,6 +233,7 @@ class Navigation(InputLineClient):
         self._context.book_pane.scroll_to_offset(target)
 
     def contents(self) -> None:
+        """Show the contents, and go to the chapter that is chosen."""
         context = self._context
 
         def go(chapter: int) -> None:

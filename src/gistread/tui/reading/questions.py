@@ -29,6 +29,7 @@ from gistread.session.events import Obstacle, QuestionStarted
 from gistread.session.questions import (
     MAX_QUESTION_CHARACTERS,
     AskOptions,
+    Question,
     check_length,
     thread_before,
 )
@@ -236,14 +237,7 @@ class QuestionController:
             return
         record = exchanges[number].record
         reader = _reader_of(record) or session.reader
-        if session.answering:
-            self._warn_of_running()
-            return
-        obstacle = session.questions.obstacle(
-            reader, about_selection=record.passage is not None
-        )
-        if obstacle:
-            context.warn_of(obstacle)
+        if not self._can_ask(session, record, reader):
             return
         saved_thread = await self._thread_of(record)
         thread = OpenThread()
@@ -254,6 +248,18 @@ class QuestionController:
         del exchanges[number]
         question = question_alone(record.passage, record.question, context.book)
         self._start(session, question, reader, again=record)
+
+    def _can_ask(self, session: Session, record: SavedQuestion, reader: str) -> bool:
+        """Whether a saved question can be asked now; warns if it cannot."""
+        if session.answering:
+            self._warn_of_running()
+            return False
+        about_selection = record.passage is not None
+        obstacle = session.questions.obstacle(reader, about_selection=about_selection)
+        if obstacle:
+            self._context.warn_of(obstacle)
+            return False
+        return True
 
     def _interrupted(self) -> int | None:
         """The number of an interrupted exchange: the chosen one, or else the last."""
@@ -310,23 +316,46 @@ class QuestionController:
         context = self._context
         context.question.accept(question)
         self._line.offer()
+        record = self._new_record(session, question, reader or session.reader, again)
+        self._record_to_ask = record
+        options: AskOptions = {
+            "pinned": record.pinned,
+            "here": context.place,
+            "upto": record.upto,
+            "reader": record.reader,
+            "thread": self._line.thread.exchanges,
+            "steps": Steps(self._asking.config.steps),
+        }
+        if record.passage:
+            options["passage"] = record.passage
+        if record.passage and not again:
+            self._line.selection_asked(question)
+        session.questions.start(session.question(question, **options))
+        if context.panes.narrow:
+            context.answers_pane.focus()
+        else:
+            context.panes.show(Pane.BOOK)
+
+    def _new_record(
+        self, session: Session, question: str, reader: str, again: SavedQuestion | None
+    ) -> SavedQuestion:
+        """The record of a question to ask, which continues the open thread or begins another."""
+        line = self._line
         if again:
             asked_at = again.asked_at
             passage = again.passage
             bound = again.upto
         else:
             asked_at = time.time()
-            passage = self._line.selection
-            bound = extend_bound(passage, self._line.bound, context.book)
-            if not within_bound(self._line.thread.exchanges, bound):
-                self._line.thread = OpenThread()
-        pinned = self._pinned(session.memory, again)
+            passage = line.selection
+            bound = extend_bound(passage, line.bound, self._context.book)
+            if not within_bound(line.thread.exchanges, bound):
+                line.thread = OpenThread()
         if passage:
             # "Who is this?" reads like a follow-up, but is none.
-            self._line.thread.follows = bool(self._line.thread.follows)
-        reader = reader or session.reader
-        thread = self._line.thread.begin(question)
-        self._record_to_ask = SavedQuestion(
+            line.thread.follows = bool(line.thread.follows)
+        thread = line.thread.begin(question)
+        return SavedQuestion(
             question,
             "",
             found=False,
@@ -334,26 +363,9 @@ class QuestionController:
             asked_at=asked_at,
             upto=bound,
             thread=thread if thread != asked_at else 0.0,
-            pinned=pinned,
+            pinned=self._pinned(session.memory, again),
             passage=passage,
         )
-        options: AskOptions = {
-            "pinned": pinned,
-            "here": context.place,
-            "upto": bound,
-            "reader": reader,
-            "thread": self._line.thread.exchanges,
-            "steps": Steps(self._asking.config.steps),
-        }
-        if passage:
-            options["passage"] = passage
-        if passage and not again:
-            self._line.selection_asked(question)
-        session.questions.start(session.question(question, **options))
-        if context.panes.narrow:
-            context.answers_pane.focus()
-        else:
-            context.panes.show(Pane.BOOK)
 
     def _pinned(
         self, memory: GistMemory | None, again: SavedQuestion | None
@@ -382,31 +394,11 @@ class QuestionController:
             return
         record = exchange.record
         reader = _reader_of(record) or session.reader
-        obstacle = session.questions.obstacle(
-            reader, about_selection=record.passage is not None
-        )
-        if obstacle:
-            context.warn_of(obstacle)
+        if not self._can_ask(session, record, reader):
             return
-        words = record.question
-        options: AskOptions = {
-            "here": context.place,
-            "upto": record.upto,
-            "reader": reader,
-            "steps": Steps.ALONE,
-            "thread": exchange.thread,
-        }
-        if record.passage:
-            words = question_alone(record.passage, record.question, context.book)
-            options["passage"] = record.passage
-        question = session.question(words, **options)
-        number_at = Sections(session.questions.memory_for(question)).number_at
-        steering = question.steering
-        steering.pinned = {number_at(offset) for offset in steered.pinned}
-        steering.refused = {number_at(offset) for offset in steered.refused}
-        steering.only = steered.only
+        question = self._steered_question(session, exchange, reader, steered)
         self._record_to_ask = SavedQuestion(
-            words,
+            question_alone(record.passage, record.question, context.book),
             "",
             found=False,
             reader=reader,
@@ -416,13 +408,40 @@ class QuestionController:
             pinned=record.pinned,
             passage=record.passage,
             beside=record.asked_at,
-            left_out=tuple(sorted(steering.refused)),
+            left_out=tuple(sorted(question.steering.refused)),
             steered=steered,
         )
         context.answers_pane.fold(number)
         session.questions.start(question)
         if context.panes.narrow:
             context.answers_pane.focus()
+
+    def _steered_question(
+        self,
+        session: Session,
+        exchange: Exchange,
+        reader: str,
+        steered: SteeringChoice,
+    ) -> Question:
+        """The question of an exchange, to be asked again with these decisions."""
+        context, record = self._context, exchange.record
+        options: AskOptions = {
+            "here": context.place,
+            "upto": record.upto,
+            "reader": reader,
+            "steps": Steps.ALONE,
+            "thread": exchange.thread,
+        }
+        if record.passage:
+            options["passage"] = record.passage
+        words = question_alone(record.passage, record.question, context.book)
+        question = session.question(words, **options)
+        number_at = Sections(session.questions.memory_for(question)).number_at
+        steering = question.steering
+        steering.pinned = {number_at(offset) for offset in steered.pinned}
+        steering.refused = {number_at(offset) for offset in steered.refused}
+        steering.only = steered.only
+        return question
 
     def refuse_page(self) -> None:
         """Refuse a page that the agent opened: the chosen one, or else its last."""

@@ -127,6 +127,7 @@ class SearchController(InputLineClient):
     async def _find(
         self, words: str, mode: SearchMode, stop: threading.Event, stay: bool
     ) -> None:
+        """Find the words in a thread, mark the hits and show one. `stay`: as for `typed`."""
         if not self._search.is_ready(mode):
             self._say("building the index …")
         problem = "not in the book" if words.strip() else ""
