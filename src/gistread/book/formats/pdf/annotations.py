@@ -11,7 +11,7 @@ _MOST_STRING_BYTES = 2**16
 _EMPTY_STRING_BYTES = 2  # Its terminator
 _MOST_ADDRESS_BYTES = 2048
 
-# Form fields, typed text and stamps, which are part of the page.
+# Form fields, typed text and stamps: their text is part of the page.
 DRAWN_KINDS = frozenset(
     (pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_STAMP)
 )
@@ -61,13 +61,8 @@ def links_of(document: Any, page: Any) -> Iterator[list[Any]]:
             continue
         target = _target(document, link)
         if target:
-            yield [
-                *(
-                    round(side, 2)
-                    for side in (box.left, box.bottom, box.right, box.top)
-                ),
-                target,
-            ]
+            edges = (box.left, box.bottom, box.right, box.top)
+            yield [*(round(edge, 2) for edge in edges), target]
 
 
 def _target(document: Any, link: Any) -> str | list[Any] | None:
@@ -88,6 +83,7 @@ def _target(document: Any, link: Any) -> str | list[Any] | None:
 
 
 def _address(document: Any, action: Any) -> str:
+    """The URL of an action."""
     buffer = ctypes.create_string_buffer(_MOST_ADDRESS_BYTES)
     written = pdfium.FPDFAction_GetURIPath(
         document.raw, action, buffer, _MOST_ADDRESS_BYTES
@@ -97,16 +93,17 @@ def _address(document: Any, action: Any) -> str:
 
 
 def place_of(document: Any, destination: Any) -> list[Any] | None:
-    """[page, x, y] of a destination; None for unset coordinates."""
+    """[page, x, y] of a destination, with None for unset coordinates; None if it has no page."""
     page = pdfium.FPDFDest_GetDestPageIndex(document.raw, destination)
     if page < 0:
         return None
     has_x, x = ctypes.c_int(), ctypes.c_float()
     has_y, y = ctypes.c_int(), ctypes.c_float()
     has_zoom, zoom = ctypes.c_int(), ctypes.c_float()
-    if pdfium.FPDFDest_GetLocationInPage(
+    has_location = pdfium.FPDFDest_GetLocationInPage(
         destination, has_x, has_y, has_zoom, x, y, zoom
-    ):
+    )
+    if has_location:
         return [
             page,
             round(x.value, 2) if has_x.value else None,
@@ -116,5 +113,5 @@ def place_of(document: Any, destination: Any) -> list[Any] | None:
     count = ctypes.c_ulong()
     numbers = (ctypes.c_float * _VIEW_NUMBERS)()
     view = pdfium.FPDFDest_GetView(destination, count, numbers)
-    fits_width = view in _VIEWS_WITH_TOP and count.value >= 1
-    return [page, None, round(numbers[0], 2) if fits_width else None]
+    has_top = view in _VIEWS_WITH_TOP and count.value >= 1
+    return [page, None, round(numbers[0], 2) if has_top else None]

@@ -14,6 +14,7 @@ from gistread.book.formats.pdf.pages import (
     rotate_point,
 )
 
+# Words and numbers of other scripts inside such a line
 _LEFT_TO_RIGHT = re.compile(
     r"[^\W\u0590-\u08ff](?:[^\u0590-\u08ff]*[^\W\u0590-\u08ff])?"
 )
@@ -21,9 +22,11 @@ _PRESENTATION_FORM = re.compile("[\ufb1d-\ufdff\ufe70-\ufefc]")
 _BRACKET = re.compile(r"[][(){}«»]")
 _CLOSING_BRACKETS = ")]}»"
 _MIRRORED_BRACKETS = str.maketrans("()[]{}«»", ")(][}{»«")
-_MOST_CHARACTERS_PER_LETTER = 3  # Of a line, for each of its Hebrew or Arabic letters
+# Of a line that runs to the left, to each of its Hebrew or Arabic letters
+_MOST_CHARACTERS_PER_LETTER = 3
 _LEAST_SPACE_EMS = 0.12
-_LEAST_SHARE_BELOW = 0.7  # Of the letters of a vertical line, each below the one before
+# Share of the letters of a vertical line that are below the one before
+_LEAST_SHARE_BELOW = 0.7
 _DOWNWARD = 3  # The turn of vertical lines
 
 
@@ -56,24 +59,22 @@ def right_to_left_line(
 
     PDFium reverses only some words of such lines, so the positions of the letters decide.
     """
-    count = len(RIGHT_TO_LEFT.findall(line[0]))
-    if turn < 0 or _MOST_CHARACTERS_PER_LETTER * count <= len(line[0]):
+    letter_count = len(RIGHT_TO_LEFT.findall(line[0]))
+    is_mostly_other = _MOST_CHARACTERS_PER_LETTER * letter_count <= len(line[0])
+    if turn < 0 or is_mostly_other:
         return None
     letters = _letters_from_right(page, line, turn)
     if not letters:
         return None
-    gaps = (before.left - after.right for before, after in pairwise(letters))
-    spaces = ["", *(" " if gap > _LEAST_SPACE_EMS * size else "" for gap in gaps)]
-    text = "".join(
-        space + letter.text for space, letter in zip(spaces, letters, strict=True)
-    )
-    text = _LEFT_TO_RIGHT.sub(lambda match: match[0][::-1], text)
-    bracket = _BRACKET.search(text)
-    if bracket and bracket[0] in _CLOSING_BRACKETS:  # Printed as the mirrored sign
-        text = text.translate(_MIRRORED_BRACKETS)
+    parts = [letters[0].text]
+    for before, letter in pairwise(letters):
+        gap = before.left - letter.right
+        if gap > _LEAST_SPACE_EMS * size:
+            parts.append(" ")
+        parts.append(letter.text)
     _, baseline = rotate_point(*page.origin(line.start()), turn)
     return WholeLine(
-        text=_PRESENTATION_FORM.sub(lambda match: normalize("NFKC", match[0]), text),
+        text=_in_order_of_speech("".join(parts)),
         left=min(letter.left for letter in letters),
         right=letters[0].right,
         baseline=baseline,
@@ -81,20 +82,30 @@ def right_to_left_line(
     )
 
 
+def _in_order_of_speech(text: str) -> str:
+    """A text as printed, read from the right, with words of other scripts turned around."""
+    text = _LEFT_TO_RIGHT.sub(lambda match: match[0][::-1], text)
+    bracket = _BRACKET.search(text)
+    if bracket and bracket[0] in _CLOSING_BRACKETS:
+        # An opening bracket is printed as the mirrored sign.
+        text = text.translate(_MIRRORED_BRACKETS)
+    return _PRESENTATION_FORM.sub(lambda match: normalize("NFKC", match[0]), text)
+
+
 def _letters_from_right(
     page: PageCharacters, line: re.Match[str], turn: int
 ) -> list[_Letter]:
     """The letters of a line by position, each with the marks nearest to it."""
     # The letters of one ligature share a position; PDFium lists them backwards.
-    indices = reversed(range(*line.span()))
-    printed = [index for index in indices if page.characters[index].isprintable()]
-    letters = [
-        _Letter(page.characters[index], *page.advance(index, turn)) for index in printed
-    ]
-    marks = [each for each in letters if combining(each.text)]
-    bases = [
-        each for each in letters if not each.text.isspace() and not combining(each.text)
-    ]
+    marks: list[_Letter] = []
+    bases: list[_Letter] = []
+    for index in reversed(range(*line.span())):
+        character = page.characters[index]
+        if character.isspace() or not character.isprintable():
+            continue
+        left, right = page.advance(index, turn)
+        letters = marks if combining(character) else bases
+        letters.append(_Letter(character, left, right))
     bases.sort(key=lambda base: -base.middle)
     if not bases:
         return []
@@ -116,8 +127,9 @@ def vertical_line(page: PageCharacters, line: re.Match[str]) -> WholeLine | None
         return None
     boxes = [rotate_box(page.box(index), _DOWNWARD) for index in letters]
     height = max(box.top - box.bottom for box in boxes)
-    below = sum(_follows(box, before, height) for before, box in pairwise(boxes))
-    if below < _LEAST_SHARE_BELOW * (len(letters) - 1):
+    pairs = list(pairwise(boxes))
+    in_line = sum(_follows(box, before, height) for before, box in pairs)
+    if in_line < _LEAST_SHARE_BELOW * len(pairs):
         return None
     return WholeLine(
         text="".join(page.characters[index] for index in letters),
@@ -130,6 +142,5 @@ def vertical_line(page: PageCharacters, line: re.Match[str]) -> WholeLine | None
 
 def _follows(box: Box, before: Box, height: float) -> bool:
     """Whether a letter comes after another in one line: their middles are near."""
-    # Twice that of the middles
-    distance = box.bottom + box.top - before.bottom - before.top
-    return box.left > before.right - 1 and abs(distance) < height
+    twice_distance = (box.bottom + box.top) - (before.bottom + before.top)
+    return box.left > before.right - 1 and abs(twice_distance) < height

@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from statistics import median_high
 from typing import NamedTuple
 
@@ -17,22 +17,26 @@ from gistread.book.numbers import parse_roman
 
 _EDGE_ROWS = 3  # At the top and at the bottom of a page
 _NUMBER = re.compile(r"\d{1,5}|\b[ivxlcdm]{1,9}\b|\b[IVXLCDM]{1,9}\b")
-_BARE = ("#", "-#-", "–#–", "page#", "[#]")  # Page numbers, without spaces
-# Words of rows that start or end with a number: those beside it change with the chapters.
-_STARTS, _ENDS = "# and words", "words and #"
+# Page numbers, without spaces, with "#" for the number.
+_PAGE_NUMBERS = ("#", "-#-", "–#–", "page#", "[#]")
+# `_Key.words` of rows that start or end with a number: the words change with the chapters.
+_NUMBER_FIRST = "# and words"
+_NUMBER_LAST = "words and #"
 _NO_NUMBER = -1
-_FIRST_IS_1 = 100_000  # What `_Key.first_number` is where page numbers count from 1
+_FIRST_IS_1 = 100_000  # `_Key.first_number` if page numbers count from 1
 
 _SAME_HEIGHT_POINTS = 6.0
 _TITLE_POINTS = 0.5  # A row that is this much larger than the text may be a title
 _LEAST_PAGES = 3  # With the same furniture
 # A running head recurs within this distance, even on alternate pages or around a figure.
 _NEAR_PAGES = 4
-_LEAST_SHARE_OF_SHARED_COUNT = 0.5  # Of the pages, for numbers at changing places
+# Shares of the pages: of numbers that grow by one a page, at changing places; of numbers beside
+# words; of numbers anywhere; of furniture at its usual place.
+_LEAST_SHARE_OF_COUNT = 0.5
 _LEAST_SHARE_BESIDE_WORDS = 0.3
 _LEAST_SHARE_ANYWHERE = 0.25
-_USUAL_SHARE = 0.4  # Of the pages, for the usual place of furniture
-_MOST_LETTERS_SHARE = 0.3  # Of a document's letters
+_USUAL_SHARE = 0.4
+_MOST_LETTERS_SHARE = 0.3  # Share of a document's letters that are furniture
 
 
 class _Sides(NamedTuple):
@@ -46,25 +50,26 @@ class _Key(NamedTuple):
     """What a row has in common with rows of other pages."""
 
     words: str  # Without case; "#" for a number in them
-    # Of the first page, if the number grows by one a page
+    # The number that the first page would have if it grows by one a page, plus a constant.
     first_number: int = _NO_NUMBER
 
     @property
     def is_page_number(self) -> bool:
-        return self.words.replace(" ", "") in _BARE
+        return self.words.replace(" ", "") in _PAGE_NUMBERS
 
     @property
     def is_number_beside_words(self) -> bool:
-        return self.words in (_STARTS, _ENDS)
+        return self.words in (_NUMBER_FIRST, _NUMBER_LAST)
 
 
 def find_furniture(pages: Sequence[Sequence[TextLine]]) -> list[list[TextLine]]:
     """The furniture rows of each page, given its rows from the top down."""
     edges = [_Sides(rows[:_EDGE_ROWS], rows[::-1][:_EDGE_ROWS]) for rows in pages]
     sizes = [row.size for rows in pages for row in rows]
-    recurring = _RecurringRows(edges, median_high(sizes) if sizes else 0)
-    repeated = [list(recurring.on_page(number)) for number in range(len(pages))]
-    furniture = _with_strays(edges, repeated)
+    body_size = median_high(sizes) if sizes else 0
+    recurring = _RecurringRows(edges, body_size)
+    recurring_rows = [list(recurring.on_page(number)) for number in range(len(pages))]
+    furniture = _with_strays(edges, recurring_rows)
     letters = _count_letters(pages)
     if _count_letters(furniture) > _MOST_LETTERS_SHARE * letters:
         # Uniform pages (forms, slides) would lose their content
@@ -79,15 +84,15 @@ def _count_letters(pages: Sequence[Sequence[TextLine]]) -> int:
 def _with_strays(
     edges: Sequence[_Sides], furniture: Sequence[list[TextLine]]
 ) -> list[list[TextLine]]:
-    """Add unrepeated rows where furniture usually is, such as the head of a one-page chapter."""
+    """Add rows that do not recur, where furniture usually is: the head of a one-page chapter."""
     places = Counter(_place_of(row) for rows in furniture for row in rows)
     least = max(_LEAST_PAGES, _USUAL_SHARE * len(furniture))
-    usual = {place for place, count in places.items() if count >= least}
+    usual_places = {place for place, count in places.items() if count >= least}
     complete: list[list[TextLine]] = []
-    for sides, repeated in zip(edges, furniture, strict=True):
+    for sides, recurring in zip(edges, furniture, strict=True):
         outermost = [side[0] for side in sides if side]
-        strays = [row for row in outermost if _place_of(row) in usual]
-        complete.append(repeated or strays)
+        strays = [row for row in outermost if _place_of(row) in usual_places]
+        complete.append(recurring or strays)
     return complete
 
 
@@ -97,6 +102,7 @@ def _place_of(row: TextLine) -> tuple[int, int]:
 
 
 def _keys(text: str, page: int) -> Iterator[_Key]:
+    """What a row on a page (from 0) may share: its words, and each number in them."""
     yield _Key(" ".join(text.split()).casefold())
     for match in _NUMBER.finditer(text):
         is_decimal = match[0].isdigit()
@@ -104,31 +110,32 @@ def _keys(text: str, page: int) -> Iterator[_Key]:
         if number is None:
             continue
         start, end = match.span()
-        around = f"{text[:start]}#{text[end:]}".casefold()
+        other_words = f"{text[:start]}#{text[end:]}".casefold()
         first = number - page + _FIRST_IS_1 - 1
-        yield _Key(" ".join(around.split()), first)
+        yield _Key(" ".join(other_words.split()), first)
         if is_decimal and start == 0:
-            yield _Key(_STARTS, first)
+            yield _Key(_NUMBER_FIRST, first)
         elif is_decimal and end == len(text):
-            yield _Key(_ENDS, first)
+            yield _Key(_NUMBER_LAST, first)
 
 
 @dataclass(slots=True)
 class _Places:
-    """Where rows with the same words stand: page and baseline, by page."""
+    """The places of rows with the same key: page and baseline, in the order of pages."""
 
     rows: list[tuple[int, float]] = field(default_factory=list)
-    # In order, once all rows are known
+    # Sorted, as soon as all rows are known
     _baselines: list[float] = field(default_factory=list)
 
-    def at(self, baseline: float) -> int:
+    def count_at(self, baseline: float) -> int:
         """The number of rows at this height."""
         if not self._baselines:
             self._baselines = sorted(height for _, height in self.rows)
         start = bisect_left(self._baselines, baseline - _SAME_HEIGHT_POINTS)
-        return bisect_right(self._baselines, baseline + _SAME_HEIGHT_POINTS) - start
+        end = bisect_right(self._baselines, baseline + _SAME_HEIGHT_POINTS)
+        return end - start
 
-    def near(self, page: int, distance: int, baseline: float) -> int:
+    def count_near(self, page: int, distance: int, baseline: float) -> int:
         """The number of rows at this height on pages at most `distance` from `page`."""
         start = bisect_left(self.rows, (page - distance,))
         end = bisect_left(self.rows, (page + distance + 1,))
@@ -142,16 +149,14 @@ class _RecurringRows:
     def __init__(self, edges: Sequence[_Sides], body_size: float) -> None:
         self._edges = edges
         self._body_size = body_size
-        # Those of the top and of the bottom
-        self._places = (
-            defaultdict[_Key, _Places](_Places),
-            defaultdict[_Key, _Places](_Places),
-        )
-        self._numbers = Counter[int]()  # Rows by the number of the first page
+        self._top = defaultdict[_Key, _Places](_Places)
+        self._bottom = defaultdict[_Key, _Places](_Places)
+        self._numbers = Counter[int]()  # Rows by `_Key.first_number`
         for page, sides in enumerate(edges):
-            for places, rows in zip(self._places, sides, strict=True):
-                for row in rows:
-                    self._add(row, page, places)
+            for row in sides.top:
+                self._add(row, page, self._top)
+            for row in sides.bottom:
+                self._add(row, page, self._bottom)
 
     def _add(
         self, row: TextLine, page: int, places: defaultdict[_Key, _Places]
@@ -163,44 +168,47 @@ class _RecurringRows:
 
     def on_page(self, page: int) -> Iterator[TextLine]:
         """The rows from each edge inwards, up to the first that does not recur."""
-        top, bottom = self._places
         sides = self._edges[page]
-        yield from takewhile(lambda row: self._recurs(row, page, top), sides.top)
-        yield from takewhile(
-            lambda row: (
-                self._is_numbered_from_1(row, page) or self._recurs(row, page, bottom)
-            ),
-            sides.bottom,
-        )
+        for row in sides.top:
+            if not self._recurs(row, page, self._top):
+                break
+            yield row
+        for row in sides.bottom:
+            is_numbered = self._is_numbered_from_1(row, page)
+            if not is_numbered and not self._recurs(row, page, self._bottom):
+                break
+            yield row
 
     def _is_numbered_from_1(self, row: TextLine, page: int) -> bool:
+        """Whether a row is the page's number, counted from 1."""
         keys = _keys(row.text, page)
         return any(
             key.is_page_number and key.first_number == _FIRST_IS_1 for key in keys
         )
 
-    def _recurs(self, row: TextLine, page: int, places: dict[_Key, _Places]) -> bool:
+    def _recurs(
+        self, row: TextLine, page: int, places_of: defaultdict[_Key, _Places]
+    ) -> bool:
+        """Whether a row shares something with enough other pages."""
         keys = list(_keys(row.text, page))
         # A page number may be at the foot where a chapter begins, and in the head elsewhere.
-        least = _LEAST_SHARE_OF_SHARED_COUNT * len(self._edges)
-        if any(
-            key.is_page_number and self._numbers[key.first_number] > least
-            for key in keys
-        ):
-            return True
-        if row.size > self._body_size + _TITLE_POINTS:
+        least = _LEAST_SHARE_OF_COUNT * len(self._edges)
+        for key in keys:
+            if key.is_page_number and self._numbers[key.first_number] > least:
+                return True
+        may_be_title = row.size > self._body_size + _TITLE_POINTS
+        if may_be_title:
             keys = [key for key in keys if not key.is_number_beside_words]
-        return any(self._key_recurs(key, row, page, places[key]) for key in keys)
+        return any(self._key_recurs(key, row, page, places_of[key]) for key in keys)
 
     def _key_recurs(self, key: _Key, row: TextLine, page: int, places: _Places) -> bool:
         """Whether rows on enough other pages have the same words or the number that fits."""
         page_count = len(self._edges)
-        own = places.near(page, 0, row.baseline)
-        elsewhere = places.at(row.baseline) - own  # At the same height
+        on_page = places.count_near(page, 0, row.baseline)
+        elsewhere = places.count_at(row.baseline) - on_page  # At the same height
         if key.is_number_beside_words:
-            return elsewhere + 1 >= max(
-                _LEAST_PAGES, _LEAST_SHARE_BESIDE_WORDS * page_count
-            )
+            least = max(_LEAST_PAGES, _LEAST_SHARE_BESIDE_WORDS * page_count)
+            return elsewhere + 1 >= least
         if key.first_number != _NO_NUMBER:
             if page_count < _LEAST_PAGES:
                 return key.is_page_number and key.first_number == _FIRST_IS_1
@@ -209,27 +217,32 @@ class _RecurringRows:
         if elsewhere + 1 < _LEAST_PAGES:
             return False
         has_letters = any(map(str.isalpha, key.words))
-        return not has_letters or places.near(page, _NEAR_PAGES, row.baseline) > own
+        if not has_letters:
+            return True
+        return places.count_near(page, _NEAR_PAGES, row.baseline) > on_page
 
 
 _FEWEST_LINE_NUMBERS = 4  # On a page
 _LINE_NUMBER_STEPS = (1, 2, 3, 4, 5, 10)
-_LEAST_STEPS_SHARE = 0.8  # Of the steps from number to number
+_LEAST_STEPS_SHARE = (
+    0.8  # Share of the steps from number to number that are the usual one
+)
 _EDGE_OUTLIERS = 20  # One in so many runs sticks out
 
 
 def without_line_numbers(pages: Sequence[PdfPage]) -> list[PdfPage]:
     """The pages without the numbers beside their lines, if most pages have them."""
-    numbers = [_line_numbers(page.runs) for page in pages]
-    if 2 * sum(map(bool, numbers)) <= len(pages):
+    numbers_by_page = [_line_numbers(page.runs) for page in pages]
+    pages_with_numbers = sum(map(bool, numbers_by_page))
+    if 2 * pages_with_numbers <= len(pages):
         return list(pages)
     return [
         replace(
             page,
-            runs=tuple(run for run in page.runs if id(run) not in ids),
-            left_out=page.left_out + Counter({"line number(s)": len(ids)}),
+            runs=tuple(run for run in page.runs if id(run) not in numbers),
+            left_out=page.left_out + Counter({"line number(s)": len(numbers)}),
         )
-        for page, ids in zip(pages, numbers, strict=True)
+        for page, numbers in zip(pages, numbers_by_page, strict=True)
     ]
 
 
@@ -240,20 +253,21 @@ def _line_numbers(runs: Sequence[TextRun]) -> set[int]:
     if len(numbers) < _FEWEST_LINE_NUMBERS or not words:
         return set()
     left, right = inner_edges(words, _EDGE_OUTLIERS)
+    ids: set[int] = set()
     on_left = [run for run in numbers if run.right <= left]
     on_right = [run for run in numbers if run.left >= right]
-    return {
-        id(run) for side in (on_left, on_right) if _grow_steadily(side) for run in side
-    }
+    for side in (on_left, on_right):
+        if _grow_steadily(side):
+            ids.update(map(id, side))
+    return ids
 
 
 def _grow_steadily(numbers: Sequence[TextRun]) -> bool:
     """Whether nearly all numbers, from the top down, grow by the same usual step."""
     if len(numbers) < _FEWEST_LINE_NUMBERS:
         return False
-    values = [int(run.text) for run in sorted(numbers, key=lambda run: -run.baseline)]
+    from_top = sorted(numbers, key=lambda run: -run.baseline)
+    values = [int(run.text) for run in from_top]
     steps = Counter(below - above for above, below in pairwise(values))
     step, count = steps.most_common(1)[0]
-    return step in _LINE_NUMBER_STEPS and count >= _LEAST_STEPS_SHARE * (
-        len(numbers) - 1
-    )
+    return step in _LINE_NUMBER_STEPS and count >= _LEAST_STEPS_SHARE * steps.total()

@@ -1,4 +1,4 @@
-"""Tells whether the text of pages is what they display, and what notices say of the rest."""
+"""Tells whether the text of pages is what they display, and writes notices about other pages."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,12 +10,13 @@ from gistread.units import agreeing, ranges
 FEWEST_LETTERS = 500  # Fewer may have any share of vowels
 
 _SCAN_LETTERS_PER_PAGE = 10  # With fewer, pages are pictures
-_LEAST_PICTURES_SHARE = 0.5  # Of the pages of a scan
-_UNREADABLE_SHARE = 0.3
-_LEAST_VOWELS = 0.22  # Languages in Latin letters have at least a third
+_LEAST_PICTURES_SHARE = 0.5  # Share of the pages of a scan that have pictures
+_MOST_UNREADABLE_SHARE = 0.3  # Share of the letters of a readable text
+# Share of the letters; languages in Latin letters have at least a third
+_LEAST_VOWELS = 0.22
 _VOWELS = "aeiouy"
 _LATIN_LETTER = re.compile("[a-z]")
-_READING = re.compile("[\u3041-\u30ff ]+")
+_READING = re.compile("[\u3041-\u30ff ]+")  # Kana
 _MOST_LISTED_RANGES = 8
 
 
@@ -28,20 +29,24 @@ def text_of(pages: Sequence[PdfPage]) -> str:
 
 
 def is_scan(pages: Sequence[PdfPage]) -> bool:
-    """Whether there is little text on pages many of which have pictures."""
-    is_without_text = count_letters(pages) < _SCAN_LETTERS_PER_PAGE * max(1, len(pages))
-    pictures = sum(page.has_pictures for page in pages)
-    return is_without_text and pictures >= _LEAST_PICTURES_SHARE * len(pages)
+    """Whether the pages have little text, and many of them have pictures."""
+    has_text = count_letters(pages) >= _SCAN_LETTERS_PER_PAGE * max(1, len(pages))
+    if has_text:
+        return False
+    with_pictures = sum(page.has_pictures for page in pages)
+    return with_pictures >= _LEAST_PICTURES_SHARE * len(pages)
 
 
 def is_readable(pages: Sequence[PdfPage]) -> bool:
-    """Whether the fonts of these pages say which characters they display."""
+    """Whether the fonts of these pages tell which characters they display."""
     text = text_of(pages)
-    most = _UNREADABLE_SHARE * len(text)
-    if sum(page.nameless for page in pages) > most:
+    most = _MOST_UNREADABLE_SHARE * len(text)
+    nameless = sum(page.nameless for page in pages)
+    guessed = sum(page.guessed for page in pages)
+    if nameless > most:
         return False
     # TeX's bitmap fonts do not name their letters, but encode them as ASCII.
-    return sum(page.guessed for page in pages) <= most or _has_vowels(text)
+    return guessed <= most or _has_vowels(text)
 
 
 def _has_vowels(text: str) -> bool:
@@ -57,10 +62,10 @@ def seems_misread(text: str) -> bool:
 def _share_of_vowels(text: str) -> float | None:
     """Share of vowels among Latin letters; None if less than half of the text is Latin."""
     letters = _LATIN_LETTER.findall(text.lower())
+    if 2 * len(letters) <= len(text):
+        return None
     vowels = sum(letter in _VOWELS for letter in letters)
-    if 2 * len(letters) > len(text):
-        return vowels / len(letters)
-    return None
+    return vowels / len(letters)
 
 
 def page_notices(document: PdfDocument) -> Iterator[str]:
@@ -68,19 +73,19 @@ def page_notices(document: PdfDocument) -> Iterator[str]:
     if document.unread:
         were = _were(document.unread)
         yield f"{_page_list(document.unread)} could not be read and {were} left out."
-    empty = [
-        page.number for page in document.pages if not page.runs and page.has_pictures
+    pictures = [
+        page.number for page in document.pages if page.has_pictures and not page.runs
     ]
-    if empty:
-        are = agreeing(len(empty), "is a picture", "are pictures")
-        yield f"{_page_list(empty)} {are} without text."
+    if pictures:
+        are = agreeing(len(pictures), "is a picture", "are pictures")
+        yield f"{_page_list(pictures)} {are} without text."
 
 
 def unreadable_notice(pages: Sequence[PdfPage]) -> str:
     numbers = [page.number for page in pages]
     return (
-        f"{_page_list(numbers)} {_were(numbers)} left out: the fonts do not say which characters "
-        "they display."
+        f"{_page_list(numbers)} {_were(numbers)} left out:"
+        " the fonts do not say which characters they display."
     )
 
 
@@ -90,21 +95,25 @@ def readings_notice(readings: Sequence[TextLine]) -> Iterator[str]:
     characters = sum(len(text.replace(" ", "")) for text in texts)
     if characters:
         yield (
-            f"{characters:,} characters of readings (ruby) stand behind their lines, not behind "
-            "their words."
+            f"{characters:,} characters of readings (ruby) stand behind their lines,"
+            " not behind their words."
         )
 
 
 def _page_list(numbers: Sequence[int]) -> str:
-    """`Pages 1, 3–5`, from page numbers that count from 0."""
-    runs = ranges(numbers)
-    listed = ", ".join(
-        f"{first + 1}" if first == last else f"{first + 1}–{last + 1}"
+    """The pages with these numbers, which count from 0.
+
+    >>> _page_list([0, 2, 3, 4])
+    'Pages 1, 3–5'
+    """
+    runs = ranges(number + 1 for number in numbers)
+    listed = [
+        str(first) if first == last else f"{first}–{last}"
         for first, last in runs[:_MOST_LISTED_RANGES]
-    )
+    ]
     more = " and others" if len(runs) > _MOST_LISTED_RANGES else ""
     noun = agreeing(len(set(numbers)), "Page", "Pages")
-    return f"{noun} {listed}{more}"
+    return f"{noun} {', '.join(listed)}{more}"
 
 
 def _were(numbers: Sequence[int]) -> str:

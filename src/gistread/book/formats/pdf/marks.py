@@ -1,7 +1,7 @@
-"""Puts the marks of Thai and Lao after the letters they stand on, and names a vowel's lost half.
+"""Puts the marks of Thai and Lao after the letters they stand on, and completes a vowel.
 
-Fonts place them by moving back, and PDFium then lists them after later letters. They draw AM as a
-ring and AA, and some PDFs name the AA only.
+Fonts place marks by moving back, and PDFium then lists them after later letters. Fonts draw the
+vowel AM as a ring and AA, and some PDFs name only the AA.
 """
 
 import re
@@ -11,7 +11,7 @@ from itertools import islice
 from gistread.book.formats.pdf.characters import PageCharacters
 
 _MARK = re.compile("[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd]")
-# After vowels
+# Marks that follow those of vowels
 _TONES = "\u0e47\u0e48\u0e49\u0e4a\u0e4b\u0e4c\u0ec8\u0ec9\u0eca\u0ecb\u0ecc"
 _LETTER = re.compile("[\u0e01-\u0e2e\u0e81-\u0eae\u0edc-\u0edf]")
 # A letter, a ring that has no name, perhaps a tone, and AA
@@ -26,30 +26,33 @@ _MOST_BETWEEN_EMS = 0.15  # Between letters of a word
 
 
 def place_marks(page: PageCharacters, dropped: str) -> None:
-    """Move each mark that follows another letter than its own; `dropped` replaces it."""
+    """Move each mark that does not follow its own letter; `dropped` replaces it there."""
     changed: dict[int, str] = {}
     for match in islice(_MARK.finditer(page.characters), _MOST_MARKS):
         mark = match.start()
-        changed.update((space, dropped) for space in _made_spaces(page, mark))
-        own = _first_below(page, mark, _before(page, mark)) is not None
-        if own:
+        for space in _made_spaces(page, mark):
+            changed[space] = dropped
+        follows_own_letter = _first_below(page, mark, _before(page, mark)) is not None
+        if follows_own_letter:
             continue
-        near = range(
-            max(0, mark - _NEAR_CHARACTERS), min(page.count, mark + _NEAR_CHARACTERS)
-        )
-        letter = _first_below(
-            page, mark, sorted(near, key=lambda index: abs(index - mark))
-        )
+        letter = _first_below(page, mark, _nearest_first(page, mark))
         if letter is None:
             continue
-        if match[0] not in _TONES:
-            place = letter
-        else:
+        place = letter
+        if match[0] in _TONES:
             place = _last_of_cluster(page, letter, changed)
         marks = page.moved.get(place, "") + match[0]
-        page.moved[place] = "".join(sorted(marks, key=_TONES.__contains__))
+        tones_last = sorted(marks, key=lambda sign: sign in _TONES)
+        page.moved[place] = "".join(tones_last)
         changed[mark] = dropped
     page.replace(changed)
+
+
+def _nearest_first(page: PageCharacters, mark: int) -> list[int]:
+    """The characters around a mark, by their distance in the file."""
+    first = max(0, mark - _NEAR_CHARACTERS)
+    end = min(page.count, mark + _NEAR_CHARACTERS)
+    return sorted(range(first, end), key=lambda index: abs(index - mark))
 
 
 def join_vowels(page: PageCharacters, dropped: str) -> None:
@@ -63,7 +66,7 @@ def join_vowels(page: PageCharacters, dropped: str) -> None:
 
 
 def _before(page: PageCharacters, mark: int) -> Iterable[int]:
-    """The letter before a mark, if only marks are between."""
+    """The last character before a mark that is no mark itself, and the marks between."""
     index = mark - 1
     while index >= 0 and _MARK.match(page.characters[index]):
         index -= 1
@@ -79,8 +82,9 @@ def _first_below(page: PageCharacters, mark: int, indices: Iterable[int]) -> int
         if not _LETTER.match(page.characters[index]):
             continue
         left, right = page.advance(index, 0)
-        _, line = page.origin(index)
-        if left <= middle <= right and abs(line - baseline) < _NEAR_LINE_POINTS:
+        _, letter_baseline = page.origin(index)
+        is_on_line = abs(letter_baseline - baseline) < _NEAR_LINE_POINTS
+        if left <= middle <= right and is_on_line:
             return index
     return None
 
@@ -97,30 +101,33 @@ def _last_of_cluster(page: PageCharacters, letter: int, changed: dict[int, str])
 
 
 def _made_spaces(page: PageCharacters, mark: int) -> Iterable[int]:
-    """The spaces that PDFium puts beside a mark, if the letters around are close."""
+    """The spaces that PDFium puts beside a mark although the letters around it are close."""
     spaces = [
         index
         for index in (mark - 1, mark + 1)
         if page.characters[index : index + 1] == " "
     ]
     if not spaces:
-        return
-    before, after = _next_letter(page, mark, -1), _next_letter(page, mark, 1)
+        return []
+    before = _next_letter(page, mark, -1)
+    after = _next_letter(page, mark, 1)
     if before is None or after is None:
-        return
+        return []
     size, _ = page.size_and_turn(before)
-    _, right = page.advance(before, 0)
-    left, _ = page.advance(after, 0)
-    if abs(left - right) < _MOST_BETWEEN_EMS * size:
-        yield from spaces
+    _, end_of_before = page.advance(before, 0)
+    start_of_after, _ = page.advance(after, 0)
+    are_close = abs(start_of_after - end_of_before) < _MOST_BETWEEN_EMS * size
+    return spaces if are_close else []
 
 
 def _next_letter(page: PageCharacters, mark: int, step: int) -> int | None:
     """The nearest character in one direction that is no mark and no space, in the same line."""
     index = mark + step
-    while 0 <= index < page.count and (
-        page.characters[index] == " " or _MARK.match(page.characters[index])
-    ):
+    while 0 <= index < page.count:
+        character = page.characters[index]
+        if character in "\r\n":
+            return None
+        if character != " " and not _MARK.match(character):
+            return index
         index += step
-    is_in_line = 0 <= index < page.count and page.characters[index] not in "\r\n"
-    return index if is_in_line else None
+    return None
