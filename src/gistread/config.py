@@ -209,10 +209,11 @@ def load_config(path: Path) -> Config:
         if isinstance(value, list):
             table[key] = tuple(value)
     config = Config(**table)
-    if config.min_words and config.max_words and config.min_words >= config.max_words:
+    least, most = config.min_words, config.max_words
+    if least and most and least >= most:
+        where = f"{path}, line {_line_of(text, 'min_words')}"
         raise UsageError(
-            f"{path}, line {_line_of(text, 'min_words')}: min_words ({config.min_words}) must be "
-            f"smaller than max_words ({config.max_words})."
+            f"{where}: min_words ({least}) must be smaller than max_words ({most})."
         )
     return config
 
@@ -289,7 +290,11 @@ def _toml(value: object) -> str:
 
 
 def _line_of(text: str, key: str) -> int:
-    """The line of a top-level key or table header, which the TOML parsers do not give."""
+    """The line of a top-level key or table header, which the TOML parsers do not give.
+
+    >>> _line_of('[keys]\\nask = "a"', "ask")
+    2
+    """
     name = f"[\"']?{re.escape(key)}[\"']?"
     header = rf"\[+[ \t]*{name}[ \t]*[\].]"
     setting = rf"{name}[ \t]*[=.]"

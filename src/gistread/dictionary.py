@@ -110,19 +110,7 @@ async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
     if not lookup.argv:
         message = f"No dictionary found to look up “{lookup.word}”."
         raise DictionaryError(message, HOW_TO_SET)
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *lookup.argv,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env={**os.environ, "PAGER": "cat", "TERM": "dumb"},
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        message = f"{lookup.program} cannot be run: {reason}."
-        raise DictionaryError(message, HOW_TO_SET) from error
+    process = await _start(lookup)
     assert process.stdout is not None
     try:
         output = await asyncio.wait_for(_read(process.stdout), limit_s)
@@ -139,6 +127,23 @@ async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
     text = _ESCAPE.sub("", output.decode("utf-8", "replace")).strip()
     # The exit status is no help: wn returns the number of senses.
     return text or f"{lookup.program} has no entry for “{lookup.word}”."
+
+
+async def _start(lookup: Lookup) -> asyncio.subprocess.Process:
+    """Start the program, with nothing on its standard input. Raises DictionaryError."""
+    try:
+        return await asyncio.create_subprocess_exec(
+            *lookup.argv,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            env={**os.environ, "PAGER": "cat", "TERM": "dumb"},
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        message = f"{lookup.program} cannot be run: {reason}."
+        raise DictionaryError(message, HOW_TO_SET) from error
 
 
 async def _read(stream: asyncio.StreamReader) -> bytes:

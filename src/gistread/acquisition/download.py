@@ -172,6 +172,7 @@ class CatalogueClient:
     async def _open(
         self, url: str, headers: Mapping[str, str], login: Login | None
     ) -> AsyncIterator["httpx2.Response"]:
+        """The response to one request, with or without a login."""
         import httpx2
 
         if login is None:
@@ -342,11 +343,16 @@ class _Transfer:
         await asyncio.sleep(wait_s)
 
     async def _attempt(self) -> None:
+        """Fetch the rest of the file, or the whole if it cannot resume.
+
+        Raises RetryError if another attempt may succeed, FetchError, StorageError.
+        """
         validator = self._validator()
         if not validator:
             self.part.restart()
         headers = {}
         if self.part.length:
+            # `If-Range`: the whole is sent if the file has changed.
             headers = {"Range": f"bytes={self.part.length}-", "If-Range": validator}
         async with self.catalogue.response(self.url, headers) as response:
             total = self._begin(response)

@@ -70,6 +70,7 @@ def report_errors(words: list[str], run: Callable[[list[str]], int]) -> int:
 
 
 def _report_output_error(words: list[str], error: OutputError) -> ExitStatus:
+    """Report that standard output cannot be written to; a closed pipe is not reported."""
     discard_output()
     if error.message:
         fail(error.message)

@@ -180,7 +180,8 @@ def _ask_book(arguments: argparse.Namespace) -> None:
     with_options(arguments.question, arguments.choice)
     config = load_settings(arguments)
     reader = arguments.reader or config.reader or DEFAULT_READER
-    find_method(reader, "" if arguments.reader else " in config.toml")
+    named_in = "" if arguments.reader else " in config.toml"
+    find_method(reader, named_in)
     memories.check_preset(config)
     check_models(arguments)
     book = open_named(arguments.book)
@@ -191,24 +192,24 @@ def _ask_book(arguments: argparse.Namespace) -> None:
 
 
 def _as_chosen_for(book: Book, config: Config, arguments: argparse.Namespace) -> Config:
-    """The settings with what was chosen for this book, as far as no option decides it.
+    """The settings, changed as the user has chosen for this book. Says what differs.
 
-    Says what differs from the settings.
+    Options of the command line come first.
     """
     try:
         choice = UserData(default_paths()).asking_choice(book.sha256)
     except StorageError as error:
         say(f"Note: {error.message}")
         return config
-    own = settings_of_book(config, _without_options(choice, arguments))
+    changed = settings_of_book(config, _without_options(choice, arguments))
     differences = []
-    if own.reader != config.reader:
-        differences.append(f"{own.reader} (`--reader` names another)")
-    if own.max_pages != config.max_pages:
-        differences.append(f"at most {counted(own.max_pages, 'section')} looked up")
+    if changed.reader != config.reader:
+        differences.append(f"{changed.reader} (`--reader` names another)")
+    if changed.max_pages != config.max_pages:
+        differences.append(f"at most {counted(changed.max_pages, 'section')} looked up")
     if differences:
         say(f"Method, as chosen for this book: {', '.join(differences)}.")
-    return own
+    return changed
 
 
 def _without_options(

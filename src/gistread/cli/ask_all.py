@@ -126,8 +126,9 @@ class _BookPrinter:
                 yield event
 
     def _print(self, event: BooksNamed) -> None:
-        prefers_another = bool(self.books)
-        if prefers_another:
+        # The first event names the likeliest books, a later one the book that the model prefers.
+        is_first = not self.books
+        if not is_first:
             title = event.books[0].book.entry.title
             self.line.say(f"The model takes it to be about {title}.")
         else:

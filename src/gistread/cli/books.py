@@ -309,6 +309,7 @@ def _place(entry: LibraryEntry) -> str:
 
 
 def _read_by(entry: LibraryEntry, read: BookProgress | None) -> str:
+    """`SmolLM2 has read 40%`; empty if no model has read the book."""
     if read is None or not entry.length or not read.pages:
         return ""
     share = read.characters / entry.length

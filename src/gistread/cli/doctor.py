@@ -92,6 +92,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 
 async def _examine(model_name: str, config: Config) -> _Findings:
+    """Examine the machine, the engine and the model. Raises EngineError for a named model."""
     # Loading a model changes memory and load: measure them first.
     load_1_min, _, _ = psutil.getloadavg()
     findings = _Findings(
@@ -140,6 +141,7 @@ def _build_advice(kernels: Sequence[str], flags: Collection[str]) -> list[Advice
 async def _examine_model(
     model: ModelSource, config: Config, findings: _Findings
 ) -> None:
+    """Load the model, and add what is known of it and advice. Raises EngineError."""
     if model.path is None:
         findings.advice.clear()  # llama.cpp is not used.
         findings.info = await load_info(model, config)

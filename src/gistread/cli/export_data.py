@@ -160,10 +160,10 @@ def _memory(book: Book, path: Path | None) -> GistMemory | None:
     """The furthest memory of the book. Says why the gists are left out if it cannot be read."""
     try:
         headers = saved_memories(book, str(path or STANDARD_INPUT))
-        read = [header for header in headers if header.pages]
-        if not read:
-            return None
-        return memory_store().load(book, read[0])
+        for header in headers:  # The furthest first
+            if header.pages:
+                return memory_store().load(book, header)
+        return None
     except GistreadError as error:
         say(f"Note: the gists are left out: {error.message}")
         return None

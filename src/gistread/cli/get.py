@@ -68,9 +68,10 @@ def _login(name: str, arguments: argparse.Namespace) -> Login | None:
     if not arguments.user:
         return None
     url = arguments.catalogue or name
-    if not arguments.catalogue and "://" not in name:
+    is_address = "://" in url
+    if not is_address and not arguments.catalogue:
         raise UsageError("--user needs a catalogue.", "Name it with --from ADDRESS.")
-    if "://" not in url:
+    if not is_address:
         url = find_source(url).url
     password = os.environ.get(_PASSWORD, "")
     if not password and sys.stdin.isatty():

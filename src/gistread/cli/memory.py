@@ -80,6 +80,7 @@ def _show(
 
 
 def _section_lines(memory: GistMemory) -> list[str]:
+    """A line for each section, and one for neighbours that the model has not read."""
     lines: list[str] = []
     for is_read, group in groupby(memory.entries, key=lambda entry: entry.is_read):
         entries = list(group)

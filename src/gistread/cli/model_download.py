@@ -170,6 +170,7 @@ async def _download(plan: Plan, folder: Path, network: Network) -> Path:
 def _entry_text(
     entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path
 ) -> str:
+    """The lines about a model of the catalogue."""
     heading = entry.name
     if best is not None and best.entry == entry:
         heading += f"   recommended: {best.reason}"
@@ -188,10 +189,11 @@ def _entry_document(
     entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path
 ) -> Json:
     place, fit = estimate_fit(entry, machine)
-    reason = best.reason if best is not None and best.entry == entry else None
-    known = {
-        name: value for name, value in asdict(entry).items() if value not in ("", 0)
-    }
+    reason = None
+    if best is not None and best.entry == entry:
+        reason = best.reason
+    values = asdict(entry).items()
+    known = {name: value for name, value in values if value not in ("", 0)}
     return {
         **known,
         "here": _is_here(entry, folder),

@@ -68,6 +68,7 @@ def new_session(
 
 
 def _activity_line(session: Session) -> str:
+    """What the session is doing, for the progress line."""
     activity = session.activity
     if activity.engine is None:
         return ""
@@ -151,6 +152,7 @@ def _write_event(event: session_events.ReadingEvent) -> None:
 
 
 def _interruption(session: Session, memory: GistMemory, book: str) -> InterruptError:
+    """The error for reading that the user has stopped: how far it is, and how to resume."""
     sections = counted(len(memory.read_entries), "section")
     saved = "its sections could not be saved"
     if session.reading.saves_pages:
@@ -167,6 +169,7 @@ def _interruption(session: Session, memory: GistMemory, book: str) -> InterruptE
 def _say_estimate(
     session: Session, started: session_events.ReadingStarted, line: ProgressLine
 ) -> None:
+    """Say how long reading takes, if that is known, and how the book is read."""
     memory = session.memory
     info = session.models.reading.info
     if not started.seconds_left or memory is None or info is None:

@@ -85,7 +85,8 @@ def _questions_section(export: Export) -> Iterator[str]:
 
 def _gists_section(export: Export) -> Iterator[str]:
     entries = export.gists
-    if export.memory is None or not (entries or export.ahead):
+    has_sections = bool(entries or export.ahead)
+    if export.memory is None or not has_sections:
         return
     yield "## Gists"
     yield escape_markdown(f"Read by {export.memory.model_name}.")

@@ -261,7 +261,7 @@ class SyncClient:
 async def open_server(
     account: Account, network: Network = NETWORK
 ) -> AsyncIterator[SyncClient]:
-    """Raises FetchError."""
+    """A client of a sync server, with a connection of its own. Raises FetchError."""
     conceal(account.key)
     async with new_client(network) as client:
         yield SyncClient(client, network, account)

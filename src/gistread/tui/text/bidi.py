@@ -89,6 +89,7 @@ def levels_of(text: str, base: int) -> bytes:
 
 
 def _line_levels(line: str, base: int) -> bytes:
+    """`levels_of` for one line: classes become kinds, which the rules replace one by one."""
     outer = "R" if base else "L"
     classes = [unicodedata.bidirectional(character) or "L" for character in line]
     strong_and_weak = "".join(_KINDS.get(class_, "O") for class_ in classes)

@@ -47,6 +47,7 @@ _LONGEST_GLYPH = 32
 
 
 def _replacement(match: re.Match[str]) -> str:
+    """What stands for an unsafe character: one character, so that offsets stay the same."""
     character = match.group()
     if character in _SPACE_LIKE:
         return " "

@@ -58,6 +58,7 @@ def dots(figure: "Figure", columns: int, rows: int) -> Rows:
     pixels = small.convert("1").convert("L").tobytes()
 
     def cell(column: int, row: int) -> str:
+        """The Braille character with a dot for each light pixel."""
         first = _DOTS_DOWN * row * stride + _DOTS_ACROSS * column
         lit = 0
         for dot, bit in _BRAILLE:

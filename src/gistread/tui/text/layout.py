@@ -150,6 +150,7 @@ class Layout:
         return cell_len(self.shown[start:end]) + has_hyphen + self.spare(row)
 
     def _table_row_cells(self, start: int, end: int) -> int:
+        """Cells of a table's row: its columns up to the end of the last cell's text."""
         cells = cells_of(self.shown, start, end)
         *widths_before, last_width = self.columns[: len(cells)]
         separators = len(widths_before) * len(DRAWN_SEPARATOR)
@@ -198,6 +199,12 @@ def text_cells(block: Block, width: int, left: int) -> int:
 
 
 def lay_out(block: Block, width: int, reorder: bool = True) -> Layout:
+    """Lay a block out in rows of `width` cells.
+
+    >>> layout = lay_out(Block("Call me Ishmael. Some years ago"), 16)
+    >>> [layout.shown[start:end] for start, end in layout.spans]
+    ['Call me Ishmael.', 'Some years ago']
+    """
     width = max(1, width)
     narrow = is_narrow(block.text)
     shown = block.text if narrow else clean(block.text)

@@ -52,8 +52,10 @@ class RowIndex:
     def _measure(
         self, blocks: BlockSource, at: int
     ) -> tuple["array[int]", "array[int]"]:
-        counts, offsets = array("L"), array("q")
-        bare = getattr(blocks, "bare", blocks.__getitem__)  # Spans take no rows
+        """The row count and the offset of each block. `at`: index of the first in the document."""
+        counts = array("L")
+        offsets = array("q")
+        bare = getattr(blocks, "bare", blocks.__getitem__)  # Spans take no rows.
         for number in range(len(blocks)):
             block = bare(number)
             layout = lay_out(block, self.width, self.reorder)
@@ -74,6 +76,7 @@ class RowIndex:
         return self.source[index]
 
     def layout(self, index: int) -> Layout:
+        """The layout of a block; the last ones are cached."""
         layout = self._layouts.get(index)
         if layout is None:
             layout = self._layouts[index] = lay_out(
@@ -102,7 +105,10 @@ class RowIndex:
         return self.block(self.locate(row)[0])
 
     def place_of(self, row: int) -> TextPlace:
-        """Raises IndexError if the document is empty."""
+        """The first character in a row; in a row without text, the nearest in its block.
+
+        Raises IndexError if the document is empty.
+        """
         index, inner = self.locate(row)
         layout = self.layout(index)
         line = layout.line_of(inner)
@@ -112,6 +118,7 @@ class RowIndex:
         return TextPlace(index, offset, inner - layout.above - line)
 
     def row_of(self, place: TextPlace) -> int:
+        """The row of a place, within its block; 0 in an empty document."""
         if not len(self):
             return 0
         index = min(max(0, place.block), len(self) - 1)

@@ -132,6 +132,7 @@ def _ordered(runs: list[Run], text: str, start: int, end: int, base: int) -> lis
         first, last = start, end
     levels = bidi.levels_of(text[first:last], base)
     glyphs = [glyph for run in runs for glyph in _glyphs_of(run)]
+    # A hyphen after the end of the text has the base level.
     glyph_levels = bytes(
         levels[glyph.start - first] if glyph.start < end else base for glyph in glyphs
     )

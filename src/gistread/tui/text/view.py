@@ -166,6 +166,7 @@ class TextView(ScrollView, inherit_bindings=False):
     def _move_selection(
         self, splice: "_Splice", selected: tuple[TextPlace, TextPlace]
     ) -> None:
+        """Keep the selection on its text; drop it if the splice has removed an end of it."""
         if any(map(splice.removes, selected)):
             selecting.drop(self)
         else:
@@ -181,8 +182,10 @@ class TextView(ScrollView, inherit_bindings=False):
         if old == new:
             return
         head = same_at_start(old, new)
-        tail = same_at_start(old[head:][::-1], new[head:][::-1])
-        self.splice(at + head, len(old) - head - tail, new[head : len(new) - tail])
+        old_rest, new_rest = old[head:], new[head:]
+        tail = same_at_start(old_rest[::-1], new_rest[::-1])
+        removed = len(old_rest) - tail
+        self.splice(at + head, removed, new_rest[: len(new_rest) - tail])
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -593,6 +596,7 @@ class TextView(ScrollView, inherit_bindings=False):
             later()
 
     def _refit(self) -> None:
+        """Draw all anew after the rows have changed."""
         self._strips.clear()
         self._spread = None
         if not self._ready:

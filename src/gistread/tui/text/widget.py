@@ -70,6 +70,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         self._cursor_index = self._find(key)
 
     def splice(self, at: int, removed: int, blocks: Sequence[Block]) -> None:
+        """Replace blocks; the cursor stays on its key, or else goes to the nearest one."""
         key = self.cursor_key
         cursor = self._cursor_index
         super().splice(at, removed, blocks)
@@ -92,9 +93,9 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     ) -> bool:
         # If the cursor is in view, keep it in view.
         current = self._cursor_at() if self._ready else None
-        was_in_view = current is not None and self._in_view(
-            current, self._fitted_height
-        )
+        was_in_view = False
+        if current is not None:
+            was_in_view = self._in_view(current, self._fitted_height)
         changed = super()._size_updated(size, virtual_size, container_size, layout)
         if was_in_view and changed:
             self.scroll_to_key(self.cursor_key)
@@ -293,7 +294,14 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
             ground = self.CURSOR_GROUND
         elif is_filled:
             ground = block.ground
-        look = RowLook(palette, self._marked(block), selected, joined, ground, row)
+        look = RowLook(
+            palette,
+            marked=self._marked(block),
+            selected=selected,
+            joined=joined,
+            ground=ground,
+            at=row,
+        )
         margin = self._margin_of(column)
         line = self._paint_margin(layout, inner, palette, row, margin)
         if self.gutter_cells:
@@ -356,13 +364,15 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         span = layout.span(row)
         if start is None or span is None:
             return None
-        first, _ = span
-        end = len(layout.block.text)
+        row_start, _ = span
+        row_end = len(layout.block.text)
         next_line = layout.line_of(row) + 1
         if next_line < len(layout.spans):
-            end, _ = layout.spans[next_line]
-        for mark in reversed(self._mark_index.between(start + first, start + end)):
-            if mark.sign and mark.start >= start + first:
+            row_end, _ = layout.spans[next_line]
+        marks = self._mark_index.between(start + row_start, start + row_end)
+        for mark in reversed(marks):
+            begins_here = mark.start >= start + row_start
+            if mark.sign and begins_here:
                 return mark
         return None
 
@@ -447,6 +457,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return _link_of(self._index.block_at(row), offset)
 
     def _report(self, block: Block, offset: int | None) -> None:
+        """Put the cursor on a clicked block, and report the click."""
         link = _link_of(block, offset)
         again = block.key is not None and block.key == self.cursor_key
         if self.cursor and block.key is not None:

@@ -148,7 +148,7 @@ def _hyphen_in(text: str, row: _Row, hyphens: Hyphens) -> int:
     if not ends_at_space:
         is_dash = text[row.stop - 1] in _DASHES
         if is_dash and _ends_in_dash(text, row.stop, row.end):
-            return 0
+            return 0  # A row may end after a dash.
     if row.narrow:
         latest = row.limit - 1
         slack = row.limit - row.stop
@@ -191,11 +191,13 @@ def _end_of_cluster(text: str, word: int, limit: int) -> int:
 
 
 def _ends_in_dash(text: str, place: int, end: int) -> bool:
+    """Whether a row that ends at `place` ends in a dash, or in a hyphen between letters."""
     match = _DASH.match(text, place - 1, min(end, place + 1))
     return match is not None and match.end() == place
 
 
 def _may_break(text: str, place: int, end: int) -> bool:
+    """Whether a row may end at `place` in a line that ends at `end`."""
     before, after = text[place - 1], text[place]
     if before in _SPACES or after in _SPACES:
         return True

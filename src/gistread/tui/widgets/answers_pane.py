@@ -191,6 +191,7 @@ class AnswersPane(CommandTarget, LongText):
         return drawn.blocks
 
     def _set_last(self, exchange: Exchange) -> None:
+        """Draw the last exchange anew, and follow it unless the user has scrolled away."""
         was_following = self._following
         self.exchanges[-1] = exchange
         last = len(self.exchanges) - 1

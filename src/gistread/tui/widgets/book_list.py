@@ -169,6 +169,7 @@ def _continue_block(entry: LibraryEntry, number: int, width: int) -> Block:
 
 
 def _block(entry: LibraryEntry, number: int, columns: Columns) -> Block:
+    """The row of a book: its title, its author if there is a column, and facts."""
     title = _cell(entry.title, columns.title)
     text = title
     if columns.author:

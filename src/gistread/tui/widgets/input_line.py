@@ -60,11 +60,12 @@ class HistoryInput(OrderedInput):
     def on_paste(self, event: events.Paste) -> None:
         """Paste all lines as one, and show its end.
 
-        Textual takes the first line, and shows the first paste's start.
+        Textual would take only the first line, and would not scroll to the end of a long one.
         """
         event.stop()
         event.prevent_default()
         self.replace(" ".join(event.text.split()), *self.selection)
+        # The line scrolls only if the cursor moves.
         end = self.cursor_position
         self.cursor_position = 0
         self.cursor_position = end

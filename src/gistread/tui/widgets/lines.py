@@ -265,38 +265,40 @@ class _StatusPlace:
 
     @classmethod
     def of(
-        cls, status: Status, note: str, whole: int, *, is_alone: bool
+        cls, status: Status, note: str, line: int, *, is_alone: bool
     ) -> "_StatusPlace":
-        """`whole`: columns of the line. `is_alone`: whether no keys are shown."""
+        """`line`: columns of the line. `is_alone`: whether no keys are shown."""
         is_error = status.tone == "error"
         around = _PADDING + _SIGN
         least = around + cell_len(status.parts[0])
         note_cells = cell_len(note) + _STATUS_GAP if note else 0
-        most = whole if is_alone else _most_beside_keys(whole, note)
-        if not is_error and _is_displaced(least, note_cells, whole, most):
+        beside_keys = line if is_alone else _most_beside_keys(line, note)
+        is_displaced = _is_displaced(least, note_cells, line, beside_keys)
+        if is_displaced and not is_error:
             status = Status(("",), " ")
             least = around
             note_cells = cell_len(note)
-        is_parted = not is_alone and whole > 0 and (is_error or least > most)
+        needs_line = is_error or least > beside_keys
+        is_parted = needs_line and not is_alone and line > 0
         is_wide = is_alone or is_parted
-        room = whole
+        room = line
         if not is_wide:
-            room = max(least + note_cells, min(whole // 2, whole - _LEAST_KEYS))
+            room = max(least + note_cells, min(line // 2, line - _LEAST_KEYS))
         return cls(status, room - around - note_cells, note_cells, is_parted, is_wide)
 
 
-def _is_displaced(least: int, note_cells: int, whole: int, most: int) -> bool:
+def _is_displaced(least: int, note_cells: int, line: int, beside_keys: int) -> bool:
     """Whether a note leaves no room for a status that needs at least `least` cells."""
-    available = whole if least > most else most
-    return whole > 0 and note_cells > 0 and least + note_cells > available
+    available = line if least > beside_keys else beside_keys
+    return line > 0 and note_cells > 0 and least + note_cells > available
 
 
-def _most_beside_keys(whole: int, note: str) -> int:
+def _most_beside_keys(line: int, note: str) -> int:
     """Most cells of the status and its note on the line of the keys."""
-    most = int(_STATUS_SHARE * whole)
+    most = int(_STATUS_SHARE * line)
     if note:
-        return min(most, whole - _LEAST_BESIDE)
-    return min(most, whole)
+        return min(most, line - _LEAST_BESIDE)
+    return min(most, line)
 
 
 def _status_words(status: Status, cells: int) -> str:
@@ -358,13 +360,14 @@ class Actions(Clickable):
         for group in self._groups:
             parts = [self._part(item, width) for item in group]
             lengths = [part.cell_length for part in parts]
-            needed = sum(lengths) + _BETWEEN_ACTIONS * (len(parts) - 1)
-            if width and needed > room:
-                room = 0
+            group_length = sum(lengths) + _BETWEEN_ACTIONS * (len(parts) - 1)
+            begins_row = width > 0 and group_length > room
             for part in parts:
-                if not rows or (width and part.cell_length > room):
+                is_full = width > 0 and part.cell_length > room
+                if not rows or begins_row or is_full:
                     rows.append([])
                     room = width
+                    begins_row = False
                 rows[-1].append(part)
                 room -= part.cell_length + _BETWEEN_ACTIONS
         return rows
@@ -406,6 +409,7 @@ class KeyLine(Clickable):
     """The keys that matter now, as many as fit; each can be clicked."""
 
     def show_keys(self, hints: Sequence[Hint]) -> None:
+        """Show these hints in their order; `Hint.room` decides which ones are left out."""
         self._fit = partial(self.show_keys, hints)
         self._clicks = []
         room = self.room + len(_BETWEEN_KEYS)  # Nothing follows the last one of a row.

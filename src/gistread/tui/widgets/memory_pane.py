@@ -191,6 +191,7 @@ class MemoryPane(CommandTarget, LongText):
         return None
 
     def _scroll_to_here(self, level: int) -> None:
+        """Scroll the section at the user's place to row `level`."""
         key = self._here_key
         if key is None:
             return
@@ -308,6 +309,7 @@ class MemoryPane(CommandTarget, LongText):
         self.replace_from(0, self._all_blocks())
 
     def _all_blocks(self) -> list[Block]:
+        """The sections under the titles of their chapters; a guide while there are none."""
         memory, view = self.memory, self.view
         if memory is None:
             return memory_blocks.guide_blocks(view)
@@ -326,7 +328,7 @@ class MemoryPane(CommandTarget, LongText):
             blocks += row_blocks
         if not blocks:
             return []
-        # The pane has an empty row there.
+        # The pane itself has an empty row above its text.
         return [replace(blocks[0], blank_before=0), *blocks[1:]]
 
     def _row_blocks(

@@ -45,6 +45,7 @@ class NotePreview(LongText):
         self.display = True
 
     def place(self, frame: Frame, rows: int, *, at_foot: bool) -> None:
+        """Put the frame at the foot of the pane, or else at its top."""
         styles = self.styles
         styles.dock = "bottom" if at_foot else "top"
         styles.margin = (0, 0, 0, frame.left)
