@@ -333,7 +333,7 @@ def _question(
     thread: SavedThread | None,
     arguments: argparse.Namespace,
 ) -> Question:
-    """The question, up to its bound. Says so. Raises UsageError."""
+    """The question with its bound. Says if the text begins only after it. Raises UsageError."""
     question = session.question(
         arguments.question,
         choices=tuple(arguments.choice),

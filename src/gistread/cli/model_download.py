@@ -86,13 +86,18 @@ def download(arguments: argparse.Namespace) -> None:
     if arguments.json:
         document = _download_document(plan, path)
         write_json({**document, "was_here": was_here, "used": arguments.use})
-        return
+    else:
+        _tell_downloaded(plan, path, was_here=was_here, is_used=arguments.use)
+
+
+def _tell_downloaded(plan: Plan, path: Path, *, was_here: bool, is_used: bool) -> None:
+    """Say where the model is, and whether it is the default model."""
     if was_here:
         say(f"{plan.name} is already here: {path}")
     else:
         say(f"{plan.name} is saved: {path}")
         say(f"SHA-256 {plan.file.sha256}: matches the {plan.checksum_source}.")
-    if arguments.use:
+    if is_used:
         say("It is now the default model.")
     else:
         name = shlex.quote(path.stem)

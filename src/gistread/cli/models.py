@@ -2,7 +2,7 @@
 
 import argparse
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,7 +111,16 @@ def _list(arguments: argparse.Namespace) -> None:
             _document(model, free_bytes, result_of(model.path)) for model in models
         ]
         write_json({"models": documents, "memory_free": free_bytes})
-        return
+    else:
+        _print_list(models, free_bytes, result_of)
+
+
+def _print_list(
+    models: Sequence[ModelFile],
+    free_bytes: int,
+    result_of: Callable[[Path], CheckResult | None],
+) -> None:
+    """Print the models, those that can be used first, and how to choose or get one."""
 
     def availability(model: ModelFile) -> Availability:
         return availability_of(model, memory_fit_of(model, free_bytes))

@@ -31,9 +31,16 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     end = len(book.text) if bound is None else bound
     corrections = UserData(default_paths()).name_corrections(book.sha256)
     index = Index.from_book(book).upto(end, corrections)
-    if not arguments.name:
-        _list_names(index, book, bound, arguments)
-        return ExitStatus.DONE
+    if arguments.name:
+        return _show_named(index, book, bound, arguments)
+    _list_names(index, book, bound, arguments)
+    return ExitStatus.DONE
+
+
+def _show_named(
+    index: Index, book: Book, bound: int | None, arguments: argparse.Namespace
+) -> ExitStatus:
+    """Show the people and places of the name that was typed."""
     name = " ".join(arguments.name)
     cards = [index.card(entity) for entity in index.find(name)]
     documents = [card_document(card, index) for card in cards]

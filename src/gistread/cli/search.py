@@ -14,7 +14,7 @@ from gistread.cli.output import Json, report, say
 from gistread.cli.progress import ProgressLine
 from gistread.errors import ExitStatus, NotReadyError, StorageError, UsageError
 from gistread.library import indexing
-from gistread.library.shelf import LibraryHit, Shelf, open_shelf
+from gistread.library.shelf import LibraryHit, LibraryHits, Shelf, open_shelf
 from gistread.memory.spoilers import usual_bound
 from gistread.paths import Paths, default_paths
 from gistread.search.book_search import BookSearch, SearchMode
@@ -164,11 +164,16 @@ def _search_all(words: str, arguments: argparse.Namespace) -> ExitStatus:
     report(arguments, document, lines)
     if not matches.hits and not matches.beyond:
         say(f"None of your {counted(len(shelf.books), 'book')} has {words!r}.")
+    _tell_left_out(matches)
+    return ExitStatus.DONE if matches.hits else ExitStatus.FAILED
+
+
+def _tell_left_out(matches: LibraryHits) -> None:
+    """Say how many hits are not shown, and in which books."""
     if len(matches.hits) < matches.total:
         say(f"Showing {len(matches.hits)} of {matches.total} hits.")
     if matches.left_out:
         say(f"{matches.left_out}.")
-    return ExitStatus.DONE if matches.hits else ExitStatus.FAILED
 
 
 def place_of(hit: LibraryHit) -> Json:

@@ -140,10 +140,8 @@ class SyncClient:
 
         headers = {"Accept": _ACCEPT}
         if with_login:
-            headers |= {
-                "x-auth-user": self._account.user,
-                "x-auth-key": self._account.key,
-            }
+            headers["x-auth-user"] = self._account.user
+            headers["x-auth-key"] = self._account.key
         body = None
         if fields is not None:
             headers["Content-Type"] = "application/json"
@@ -160,7 +158,7 @@ class SyncClient:
         except httpx2.TransportError as error:
             raise self._lost(error) from None
         except httpx2.RequestError:  # Such as data that is not compressed as announced
-            raise FetchError(*self._no_sync_server()) from None
+            raise self._no_sync_server() from None
         if status == HTTPStatus.UNAUTHORIZED:
             user = self._account.user
             problem = f"{self._host} does not accept the login of {user}."
@@ -184,7 +182,7 @@ class SyncClient:
             async for part in response.aiter_bytes():
                 data += part
                 if len(data) > _MOST_BYTES:
-                    raise FetchError(*self._no_sync_server())
+                    raise self._no_sync_server()
             return response.status_code, bytes(data)
 
     def _reply(self, status: int, data: bytes) -> Mapping[str, Any]:
@@ -197,7 +195,7 @@ class SyncClient:
             return reply
         if status in BUSY or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise self._refusal(status)
-        raise FetchError(*self._no_sync_server())
+        raise self._no_sync_server()
 
     def _place(self, reply: Mapping[str, Any]) -> RemotePlace | None:
         """The place in a reply; None if it has none. Raises FetchError if it has another form."""
@@ -206,7 +204,7 @@ class SyncClient:
             return None
         is_number = type(percentage) in (int, float)  # To Python, a bool is an int.
         if not is_number or not math.isfinite(percentage):
-            raise FetchError(*self._no_sync_server())
+            raise self._no_sync_server()
         timestamp = reply.get("timestamp")
         return RemotePlace(
             percentage=min(1.0, max(0.0, percentage)),
@@ -228,9 +226,9 @@ class SyncClient:
             hint = "Log in with that address instead."
         return FetchError(f"{self._host} redirects to {server}.", hint)
 
-    def _no_sync_server(self) -> tuple[str, str]:
-        """Message and hint for a reply of another form."""
-        return (
+    def _no_sync_server(self) -> FetchError:
+        """The error for a reply of another form."""
+        return FetchError(
             f"{self._host} does not answer like a KOReader sync server.",
             f"Check the address: {self._account.server}",
         )

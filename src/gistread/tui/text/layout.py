@@ -233,8 +233,9 @@ def lay_out(block: Block, width: int, reorder: bool = True) -> Layout:
         start, end = spans[-1]
         indent = first if len(spans) == 1 else turnover
         text_end = left + indent + cell_len(shown[start:end])
-        needed = text_end + _BEFORE_TAIL + cell_len(block.tail)
-        tail_apart = needed > width or block.align == "center" or right_to_left
+        is_centred = block.align == "center"
+        fits_tail = _fits_tail(block, text_end, width)
+        tail_apart = is_centred or right_to_left or not fits_tail
     return Layout(
         block=block,
         shown=shown,
@@ -249,6 +250,11 @@ def lay_out(block: Block, width: int, reorder: bool = True) -> Layout:
         columns=columns,
         right_to_left=right_to_left,
     )
+
+
+def _fits_tail(block: Block, text_end: int, width: int) -> bool:
+    """Whether the tail fits into a row whose text ends at this cell."""
+    return text_end + _BEFORE_TAIL + cell_len(block.tail) <= width
 
 
 def _is_right_to_left(text: str) -> bool:

@@ -79,9 +79,8 @@ class RowIndex:
         """The layout of a block; the last ones are cached."""
         layout = self._layouts.get(index)
         if layout is None:
-            layout = self._layouts[index] = lay_out(
-                self.source[index], self.width, self.reorder
-            )
+            layout = lay_out(self.source[index], self.width, self.reorder)
+            self._layouts[index] = layout
         return layout
 
     def first_row(self, index: int) -> int:

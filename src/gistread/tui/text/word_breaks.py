@@ -33,7 +33,7 @@ def may_break(text: str, place: int) -> bool:
 
 
 def is_between_clusters(text: str, place: int) -> bool:
-    """Whether `place` parts no consonant from the vowels and signs that belong to it."""
+    """Whether a cluster ends at `place`: a consonant with all its vowels and signs."""
     before, after = text[place - 1], text[place]
     if before in _VOWELS_BEFORE or before in _JOINS_THE_NEXT:
         return False

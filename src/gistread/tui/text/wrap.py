@@ -171,6 +171,7 @@ def _last_break(text: str, word: int, limit: int, end: int) -> int:
     Where there is none, that word is parted at `limit` or just before it.
     """
     after_space = min(text.rfind(" ", word, limit + 1) + 1, limit)
+    # A dash at the beginning stays with what follows.
     begins_with_dash = text[word] in _DASHES
     floor = max(after_space, word + begins_with_dash)
     if _BREAKABLE.search(text, floor, limit + 1):

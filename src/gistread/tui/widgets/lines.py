@@ -163,7 +163,7 @@ class HeaderLine(Clickable):
         progress_words = fitting(progress, most_right - _GAP)
         right = Content.styled(progress_words, "$gr-faint")
         right = self.clickable(right, progress_action)
-        # In the middle, if both sides have room
+        # In the middle of the line, if both sides have room
         middle_start = max(0, min(half, beside - right.cell_length - _GAP))
         left_end = middle_start if middle.plain else room - right.cell_length
         if tabs:
