@@ -71,7 +71,7 @@ def python_command(
 
 
 def run_python(
-    module: str, *arguments: str, timeout_s: float, given: bytes | None = None
+    module: str, *arguments: str, timeout_s: float, stdin_bytes: bytes | None = None
 ) -> CompletedProcess[bytes]:
     """Run a module to its end, with bytes as standard input. Raises OSError, TimeoutExpired."""
     import subprocess
@@ -80,8 +80,8 @@ def run_python(
     with tempfile.TemporaryFile() as output:
         run = subprocess.run(
             python_command(module, *arguments, output=output.fileno()),
-            stdin=subprocess.DEVNULL if given is None else None,
-            input=given,
+            stdin=subprocess.DEVNULL if stdin_bytes is None else None,
+            input=stdin_bytes,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             pass_fds=(output.fileno(),),

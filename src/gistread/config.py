@@ -223,7 +223,7 @@ def save_setting(path: Path, key: str, value: Value) -> None:
 
     Every other byte of the file is kept.
     """
-    import tomlkit  # slow to import, and needed only to write
+    import tomlkit  # Imported here: it takes long, and is needed only to write.
     from tomlkit.exceptions import TOMLKitError
 
     section, _, command = key.partition(".")

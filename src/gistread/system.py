@@ -119,5 +119,5 @@ def free_unused_memory() -> None:
 def _call_libc(name: str, *arguments: int) -> None:
     import ctypes
 
-    with suppress(OSError, AttributeError):  # other C libraries
+    with suppress(OSError, AttributeError):  # Other C libraries lack it.
         ctypes.CDLL(None)[name](*arguments)

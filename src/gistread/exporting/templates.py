@@ -68,11 +68,11 @@ class Template:
         except TemplateError as error:  # An unknown filter
             raise self._fault(error.message or "", None) from error
 
-    def check(self, known: Iterable[str]) -> None:
-        """Raises UsageError if the template uses a field that is not among the known."""
-        unknown = sorted(self.names.difference(known))
+    def check(self, fields: Iterable[str]) -> None:
+        """Raises UsageError if the template uses a field that is not among these."""
+        unknown = sorted(self.names.difference(fields))
         if unknown:
-            raise self._fault(f"there is no field {unknown[0]!r}", None, known)
+            raise self._fault(f"there is no field {unknown[0]!r}", None, fields)
 
     def render(self, fields: Mapping[str, Any]) -> str:
         """The template with these fields filled in. Raises UsageError."""
@@ -83,14 +83,15 @@ class Template:
             raise self._fault(str(error), _line_of(error)) from error
 
     def _fault(
-        self, reason: str, line: int | None, known: Iterable[str] = ()
+        self, reason: str, line: int | None, fields: Iterable[str] = ()
     ) -> UsageError:
+        """The error for a template that is wrong in this line; the hint names the fields."""
         place = self.name
         if line:
             place += f", line {line}"
         hint = ""
-        if known:
-            hint = f"The fields are {', '.join(sorted(known))}."
+        if fields:
+            hint = f"The fields are {', '.join(sorted(fields))}."
         reason = " ".join(reason.split()).removesuffix(".")
         return UsageError(f"{place}: {reason}.", hint)
 

@@ -250,7 +250,7 @@ def _rasterize(svg: bytes) -> bytes:
         run = run_python(
             "gistread.tui.drawing",
             str(width),
-            given=etree.tostring(root),
+            stdin_bytes=etree.tostring(root),
             timeout_s=_SVG_S,
         )
         if b"ModuleNotFoundError" in run.stderr:

@@ -189,7 +189,8 @@ _RAISED = str.maketrans("0123456789+-−=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺�
 _LOWERED = str.maketrans(
     "0123456789+-−=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ"
 )
-TABLES = {"superscript": _RAISED, "subscript": _LOWERED}  # translation table by style
+# The translation table of each style
+TABLES = {"superscript": _RAISED, "subscript": _LOWERED}
 
 
 def can_shift(text: str, style: str) -> bool:

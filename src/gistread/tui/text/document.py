@@ -139,7 +139,7 @@ class Clicked(LongTextMessage, namespace="long_text"):
     block_key: Hashable
     # The character under the mouse; None on a label, a tail or the empty rest of a row.
     offset_in_block: int | None
-    book_offset: int | None  # the same in the book; None outside the book's text
+    book_offset: int | None  # The same in the book; None outside the book's text
     link: Hashable | None  # `Span.link` of the topmost span there that has one
-    text: str  # text of the block
+    text: str  # Of the block
     again: bool  # Whether the cursor was on the block already

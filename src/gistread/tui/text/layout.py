@@ -31,9 +31,10 @@ _JUSTIFIED = 60
 # Maximum average cells added to a space; a row with few words stays ragged instead
 _WIDEST_GAP = 2
 _NARROW = 46  # Cells below which words are hyphenated even in ragged text
-# A word is hyphenated if more than one twelfth of the row would stay empty,
+# A word is hyphenated if more than one twelfth of the row would stay empty, and more than
+# `_LEAST_SLACK` cells
 _SLACK = 12
-_LEAST_SLACK = 3  # and more than these cells.
+_LEAST_SLACK = 3
 _BEFORE_TAIL = 2  # Empty cells between the text and a tail in the same row
 _GAP = re.compile(r"(?<=[^ ]) +(?=[^ ])")  # Spaces between two words
 

@@ -17,7 +17,7 @@ from gistread.tui.text.typesetting import set_row
 
 PREFIX = "long-text--"
 
-_LOWEST_LEVEL = 4  # lower headings look like this level
+_LOWEST_LEVEL = 4  # Lower headings look like this level
 
 
 class TextStyles:
@@ -25,7 +25,7 @@ class TextStyles:
 
     def __init__(self, widget: Widget) -> None:
         self._widget = widget
-        self.ground: Style = widget.rich_style  # of cells without text
+        self.ground: Style = widget.rich_style  # Of cells without text
         self.block = cache(self._block)
         # What a span or mark changes below it
         self.layer = cache(lambda style: _layer(widget, PREFIX + style))
@@ -39,25 +39,25 @@ class TextStyles:
         return _layer(self._widget.screen, "screen--selection")
 
     def _block(self, style: str, level: int = 0) -> Style:
-        own = self._widget.get_component_rich_style(PREFIX + style)
+        base = self._widget.get_component_rich_style(PREFIX + style)
         if not level:
-            return own
-        return own + self.layer(f"{style}-{min(level, _LOWEST_LEVEL)}")
+            return base
+        return base + self.layer(f"{style}-{min(level, _LOWEST_LEVEL)}")
 
     def on_ground(self, style: Style, ground: str) -> Style:
         """A style on the background of another one."""
-        own = self.block(ground) if ground else Style.null()
-        return style + Style(bgcolor=own.bgcolor, reverse=own.reverse or None)
+        below = self.block(ground) if ground else Style.null()
+        return style + Style(bgcolor=below.bgcolor, reverse=below.reverse or None)
 
 
 def _layer(widget: Widget, name: str) -> Style:
     """The changes that a component style makes to the style below it."""
-    own = widget.get_component_rich_style(name, partial=True)
+    changes = widget.get_component_rich_style(name, partial=True)
     # Colours that depend on the background (auto, transparent) are correct only in the whole style.
     whole = widget.get_component_rich_style(name)
-    return own + Style(
-        color=whole.color if own.color else None,
-        bgcolor=whole.bgcolor if own.bgcolor else None,
+    return changes + Style(
+        color=whole.color if changes.color else None,
+        bgcolor=whole.bgcolor if changes.bgcolor else None,
     )
 
 

@@ -36,7 +36,7 @@ class RowIndex:
     def __init__(self, source: BlockSource, width: int, reorder: bool = True) -> None:
         # The owner may change a list before it calls `splice`.
         self.source: BlockSource = tuple(source) if isinstance(source, list) else source
-        self.width = width  # cells of a row
+        self.width = width  # Cells of a row
         self.reorder = reorder
         self._layouts: LRUCache[int, Layout] = LRUCache(_LAYOUTS_KEPT)
         self._table: _Table | None = None

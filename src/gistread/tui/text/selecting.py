@@ -13,7 +13,7 @@ from gistread.tui.text.rows import RowIndex, TextPlace
 from gistread.tui.text.typesetting import offset_at, set_row
 from gistread.word_patterns import HYPHENATED
 
-_FAR = 1 << 62  # an offset after every text
+_FAR = 1 << 62  # An offset after every text
 _LONGEST_WORD = 64  # Characters of a word before and after a place in it
 
 
@@ -163,12 +163,14 @@ def _nearest_in_row(index: RowIndex, row: int, cell: int) -> int | None:
     block, inner = index.locate(row)
     layout = index.layout(block)
     span = layout.span(inner)
-    if span is None or layout.block.start is None or span[0] == span[1]:
+    if span is None or layout.block.start is None:
+        return None
+    start, end = span
+    if start == end:
         return None
     first = layout.text_cell(inner)
     last = first + layout.row_cells(inner) - 1
     character = character_at(index, row, max(first, min(cell, last)))
-    start, end = span
     nearest = end - 1
     if character is not None:
         nearest = min(character, nearest)

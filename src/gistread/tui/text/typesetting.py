@@ -15,7 +15,7 @@ from gistread.tui.text.layout import Layout
 from gistread.tui.text.wrap import DRAWN_SEPARATOR, cells_of
 
 HYPHEN = "-"
-_LONGEST_ORDERED = 20_000  # characters above which a paragraph is reordered row by row
+_LONGEST_ORDERED = 20_000  # Characters above which a paragraph is reordered row by row
 
 
 class Run(NamedTuple):

@@ -95,13 +95,14 @@ class TextView(ScrollView, inherit_bindings=False):
 
         The position is kept by the book's offset at the top, or else by the block's key.
         """
-        shown = None
+        top_block = None
         if keep_position and self._ready and len(self._index) > 0:
-            shown = self._index.block(self._anchor.block)
+            top_block = self._index.block(self._anchor.block)
         self._index = RowIndex(source, self._index.width, self._index.reorder)
         place = None
-        if shown is not None:
-            place = self._index.recall(self._anchor, shown, range(len(self._index)))
+        if top_block is not None:
+            anywhere = range(len(self._index))
+            place = self._index.recall(self._anchor, top_block, anywhere)
         self._anchor = place or _BEGINNING
         if not keep_position:
             self._later = None
@@ -115,10 +116,10 @@ class TextView(ScrollView, inherit_bindings=False):
         """
         splice = _Splice(at, at + removed, len(blocks) - removed)
         selected = self._selected()
-        shown = self._anchored_block(splice)
+        removed_top = self._removed_top(splice)
         height = self._index.height
         self._index.splice(at, removed, blocks)
-        self._move_anchor(splice, shown)
+        self._move_anchor(splice, removed_top)
         if splice.growth == 0 and self._index.height == height and self._ready:
             self._redraw(splice)
         else:
@@ -126,7 +127,7 @@ class TextView(ScrollView, inherit_bindings=False):
         if selected is not None:
             self._move_selection(splice, selected)
 
-    def _anchored_block(self, splice: "_Splice") -> Block | None:
+    def _removed_top(self, splice: "_Splice") -> Block | None:
         """The block at the top of the view, if the splice is about to remove it."""
         if not self._ready or self._anchor is _BEGINNING:
             return None
@@ -134,16 +135,16 @@ class TextView(ScrollView, inherit_bindings=False):
             return None
         return self._index.block(self._anchor.block)
 
-    def _move_anchor(self, splice: "_Splice", shown: Block | None) -> None:
-        """Keep the top of the view. `shown`: the block there, if it has been removed."""
+    def _move_anchor(self, splice: "_Splice", removed_top: Block | None) -> None:
+        """Keep the top of the view. `removed_top`: the block there, if it has been removed."""
         was_empty = splice.end == 0 and splice.growth == len(self._index)
         if not len(self._index) or was_empty:
             self._anchor = _BEGINNING
-        elif shown is not None:
+        elif removed_top is not None:
             new = range(splice.at, splice.new_end)
             last_new = max(0, splice.new_end - 1)
             nearest = self._anchor._replace(block=min(self._anchor.block, last_new))
-            recalled = self._index.recall(self._anchor, shown, new)
+            recalled = self._index.recall(self._anchor, removed_top, new)
             self._anchor = recalled or nearest
         elif self._anchor is not _BEGINNING:
             self._anchor = splice.moved(self._anchor)
@@ -290,8 +291,9 @@ class TextView(ScrollView, inherit_bindings=False):
         place = self._index.find_offset(offset)
         if place is None:
             return
-        is_block_to_top = place.offset == 0 and top == 0
-        if is_block_to_top and self._index.block(place.block).opens:
+        is_start_to_top = place.offset == 0 and top == 0
+        if is_start_to_top and self._index.block(place.block).opens:
+            # With the empty rows and the picture above a chapter
             place = place._replace(shift=-self._index.layout(place.block).above)
         row = self._index.row_of(place)
         self._scroll_row(row - int(top * max(0, self.size.height - 1)))
@@ -560,7 +562,8 @@ class TextView(ScrollView, inherit_bindings=False):
         finally:
             self._settling = False
         self._fit()
-        if self.keeps_end and was_at_end and height - self.size.height == _LINE_ROWS:
+        lost_rows = height - self.size.height
+        if self.keeps_end and was_at_end and lost_rows == _LINE_ROWS:
             self._scroll_row(self.max_scroll_y)
         return changed
 

@@ -46,7 +46,7 @@ def is_between_clusters(text: str, place: int) -> bool:
 def _word_ends(text: str) -> frozenset[int] | None:
     """Offsets of the ends of words; None without ICU."""
     try:
-        from icu4py.breakers import LineBreaker  # imported here: few books need it
+        from icu4py.breakers import LineBreaker  # Imported here: few books need it.
     except ImportError:
         return None
     return frozenset(accumulate(map(len, LineBreaker(text, "th"))))

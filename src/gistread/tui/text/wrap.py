@@ -99,7 +99,7 @@ def _break_line(
     """Rows of a line; `next_width` is that of every row but the first."""
     end = start + len(text[start:end].rstrip(_SPACES))
     word = end - len(text[start:end].lstrip(_SPACES))
-    if word - start >= width:  # white space that does not fit
+    if word - start >= width:  # White space that does not fit
         start = word
     while True:
         limit = start + width if narrow else fit(text, start, end, width)

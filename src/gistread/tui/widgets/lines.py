@@ -19,8 +19,8 @@ from gistread.tui.text import clean
 from gistread.tui.text.cells import cell_len, crop
 from gistread.units import ELLIPSIS
 
-_ACTION = "gistread-action"  # not `@click`, which Textual draws as a link
-_GAP = 2  # minimum columns between the parts of the header
+_ACTION = "gistread-action"  # Not `@click`, which Textual draws as a link
+_GAP = 2  # Minimum columns between the parts of the header
 _PARTS = 3  # Left, middle and right of the header
 _LEAST_NAME = 20  # Cells of the title that make room for progress
 # Cells of a chapter's title that needs the book's beside it, such as "XVII"

@@ -115,7 +115,9 @@ class MemoryPane(CommandTarget, LongText):
             return False
         if not is_drawn:
             self._update()
-        self.set_cursor(cursor if before else ("page", 1), scroll=False)
+        if not before:
+            cursor = ("page", 1)
+        self.set_cursor(cursor, scroll=False)
         return True
 
     def _renumber(self, starts: list[int]) -> None:
