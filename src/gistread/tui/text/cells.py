@@ -109,6 +109,7 @@ def _fit_joined(text: str, start: int, end: int, width: int) -> int:
         if fitting < stop or stop == end:
             break
         size *= 2
+    # Two letters make a flag: it is not parted.
     parts_flag = fitting < end and _is_within_flag(text, start, fitting)
     if parts_flag and fitting - 1 > start:
         return fitting - 1

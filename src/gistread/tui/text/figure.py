@@ -16,6 +16,7 @@ Rows = Sequence[Sequence[Segment]]
 Painter = Callable[["Figure", int, int], Rows]  # (figure, columns, rows)
 
 PIXELS_A_CELL = 5  # Pixels of the original per cell, at natural size
+_CELL_HEIGHT = 2  # In widths of a cell
 _BYTES_A_PIXEL = 3  # RGB
 _DOTS_ACROSS, _DOTS_DOWN = 2, 4  # Of a cell
 _NO_DOTS = 0x2800  # The character to which the bits of dots are added
@@ -90,10 +91,11 @@ class Figure:
         """(columns, rows) of the figure, if `columns` are available."""
         width, height = self.pixels.size
         columns = max(1, min(columns, self.natural_columns))
-        rows = max(1, round(columns * height / width / 2))
+        rows = max(1, round(columns * height / width / _CELL_HEIGHT))
         if 0 < self.most_rows < rows:
             rows = self.most_rows
-            columns = max(1, min(columns, round(rows * 2 * width / height)))
+            fitting_columns = round(rows * _CELL_HEIGHT * width / height)
+            columns = max(1, min(columns, fitting_columns))
         return columns, rows
 
     def row(self, row: int, columns: int, rows: int) -> Sequence[Segment]:

@@ -69,15 +69,15 @@ def column_break(index: RowIndex, top: int, height: int) -> tuple[int, int]:
     parting = _last_parting(index, end)
     if parting >= top + height // 2:
         end = parting
-    number, inner = index.locate(end)
+    number, row_in_block = index.locate(end)
     block = index.block(number)
-    first = index.first_row(number)
-    is_between_paragraphs = inner <= block.blank_before
-    if not is_between_paragraphs or first <= top:
+    block_start = index.first_row(number)
+    is_between_paragraphs = row_in_block <= block.blank_before
+    if not is_between_paragraphs or block_start <= top:
         return end, end
     if block.opens:
-        return first, first
-    return first, first + block.blank_before
+        return block_start, block_start
+    return block_start, block_start + block.blank_before
 
 
 def _last_parting(index: RowIndex, end: int) -> int:

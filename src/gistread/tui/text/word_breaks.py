@@ -49,4 +49,6 @@ def _word_ends(text: str) -> frozenset[int] | None:
         from icu4py.breakers import LineBreaker  # Imported here: few books need it.
     except ImportError:
         return None
-    return frozenset(accumulate(map(len, LineBreaker(text, "th"))))
+    # ICU chooses the dictionary by the script, whichever of these languages is named.
+    parts = LineBreaker(text, "th")
+    return frozenset(accumulate(map(len, parts)))

@@ -245,6 +245,7 @@ class StatusLine(Clickable):
             width = line.size.width
             between += width - _PADDING - used
         else:
+            # The width grows in steps, with the status at its right end.
             steps = math.ceil(used / _STATUS_STEP)
             width = _PADDING + steps * _STATUS_STEP
             before = width - _PADDING - used
