@@ -41,10 +41,12 @@ def set_row(layout: Layout, row: int) -> list[Run]:
         return []
     start, end = span
     text = layout.shown
+    spare = 0 if layout.columns else layout.spare(row)
     if layout.columns:
         runs = list(_columns(layout, start, end))
-    elif spare := layout.spare(row):
-        runs = list(_justified(text, start, end, spare, layout.line_of(row) % 2 == 1))
+    elif spare:
+        from_right = layout.line_of(row) % 2 == 1
+        runs = list(_justified(text, start, end, spare, from_right))
     else:
         runs = [Run(text[start:end], start, end)]
     if end in layout.parted:

@@ -501,6 +501,7 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def _ready(self) -> bool:
+        """Whether the rows have a width: before the first layout there is none."""
         return self._index.width > 0
 
     @property
@@ -516,21 +517,22 @@ class TextView(ScrollView, inherit_bindings=False):
 
         `text_width` limits the rows unless it is 0. Without a side margin, they are not centred.
         """
-        wider = max(0, width - _MARGINLESS)
-        least_margin = min(self.side_margin, wider // _CELLS_A_MARGIN)
-        between = 0
+        beyond_marginless = max(0, width - _MARGINLESS)
+        least_margin = min(self.side_margin, beyond_marginless // _CELLS_A_MARGIN)
         room = width - 2 * least_margin - self.gutter_cells
         columns = self._columns_in(width)
+        between = 0
         if columns > 1:
             between = self._between
             room = (room - between) // columns
-        row = max(1, room)
+        row_width = max(1, room)
         if self.text_width > 0:
-            row = min(row, self.text_width)
+            row_width = min(row_width, self.text_width)
         if not self.side_margin:
-            return 0, row
-        used = columns * row + between + self.gutter_cells
-        return max(0, (width - used) // 2), row
+            return 0, row_width
+        used = columns * row_width + between + self.gutter_cells
+        margin = max(0, (width - used) // 2)
+        return margin, row_width
 
     @property
     def _between(self) -> int:
@@ -538,16 +540,17 @@ class TextView(ScrollView, inherit_bindings=False):
         return max(_LEAST_BETWEEN, self.side_margin)
 
     def _columns_in(self, width: int) -> int:
+        """The number of columns in a view `width` cells wide."""
         room = width - 2 * self.side_margin - self._between
         if self.gutter_cells or room < _LEAST_COLUMN * self.columns:
             return 1
         return self.columns
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        _, row = self._fit_row(width - self.scrollbar_size_vertical)
-        if (row, self.reorder) == (self._index.width, self._index.reorder):
+        _, row_width = self._fit_row(width - self.scrollbar_size_vertical)
+        if (row_width, self.reorder) == (self._index.width, self._index.reorder):
             return self._index.height
-        return RowIndex(self._index.source, row, self.reorder).height
+        return RowIndex(self._index.source, row_width, self.reorder).height
 
     def _size_updated(
         self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
@@ -572,11 +575,11 @@ class TextView(ScrollView, inherit_bindings=False):
         width = self._room
         if not width:
             return
-        margin, row = self._fit_row(width)
+        margin, row_width = self._fit_row(width)
         columns = self._columns_in(width)
         # Where the second column begins depends on the height.
         height = self.size.height if columns > 1 or self.foot else 0
-        fitted = (width, margin, row, self.reorder, columns, height, self.foot)
+        fitted = (width, margin, row_width, self.reorder, columns, height, self.foot)
         self._fitted_height = self.size.height
         if fitted == self._fitted:
             self._settle()
@@ -589,7 +592,7 @@ class TextView(ScrollView, inherit_bindings=False):
         selected = self._selected()
         self._left_margin = margin
         self._fitted_columns = columns
-        self._index.resize(row, self.reorder)
+        self._index.resize(row_width, self.reorder)
         self._refit()
         if selected is not None:
             selecting.select(self, self._index, *selected)
@@ -620,9 +623,11 @@ class TextView(ScrollView, inherit_bindings=False):
         finally:
             self._settling = False
 
-    watch_text_width = watch_side_margin = watch_reorder = watch_columns = (
-        watch_foot
-    ) = _fit
+    watch_text_width = _fit
+    watch_side_margin = _fit
+    watch_reorder = _fit
+    watch_columns = _fit
+    watch_foot = _fit
 
     @property
     def selected_range(self) -> tuple[int, int] | None:

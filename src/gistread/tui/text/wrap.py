@@ -206,7 +206,8 @@ def _may_break(text: str, place: int, end: int) -> bool:
         return True
     if is_inside(text, place):
         return may_break(text, place)
-    if not (_IDEOGRAPHIC.match(before) or _IDEOGRAPHIC.match(after)):
+    is_at_ideograph = _IDEOGRAPHIC.match(before) or _IDEOGRAPHIC.match(after)
+    if not is_at_ideograph:
         return False
     if after in _STARTS_NO_ROW or before in _ENDS_NO_ROW or before == _WORD_JOINER:
         return False
