@@ -104,16 +104,24 @@ def _line_levels(line: str, base: int) -> bytes:
 
 
 def _weak(kinds: str, outer: str) -> str:
-    """W1 to W7."""
-    kinds = re.sub("(.)M+", lambda run: run[1] * len(run[0]), outer + kinds)  # W1
-    kinds = re.sub("A[^LRA]*", lambda run: run[0].replace("E", "N"), kinds)  # W2
-    kinds = kinds.replace("A", "R")  # W3
-    kinds = re.sub("(?<=E)[SC](?=E)", "E", kinds)  # W4
+    """The kinds after the rules for marks and numbers, W1 to W7."""
+    kinds = outer + kinds
+    # W1: marks have the kind of the character before them.
+    kinds = re.sub("(.)M+", lambda run: run[1] * len(run[0]), kinds)
+    # W2: European numbers after an Arabic letter are Arabic ones.
+    kinds = re.sub("A[^LRA]*", lambda run: run[0].replace("E", "N"), kinds)
+    # W3: Arabic letters are right-to-left.
+    kinds = kinds.replace("A", "R")
+    # W4: a single separator between two numbers belongs to them.
+    kinds = re.sub("(?<=E)[SC](?=E)", "E", kinds)
     kinds = re.sub("(?<=N)C(?=N)", "N", kinds)
-    kinds = re.sub("T+(?=E)|(?<=E)T+", lambda run: "E" * len(run[0]), kinds)  # W5
-    kinds = re.sub("[STC]", "O", kinds)  # W6
-    # W7, without `outer`
-    return re.sub("L[^LR]*", lambda run: run[0].replace("E", "L"), kinds)[1:]
+    # W5: signs such as % belong to the European number beside them.
+    kinds = re.sub("T+(?=E)|(?<=E)T+", lambda run: "E" * len(run[0]), kinds)
+    # W6: other separators and signs are neutral.
+    kinds = re.sub("[STC]", "O", kinds)
+    # W7: European numbers after a left-to-right letter are left-to-right.
+    kinds = re.sub("L[^LR]*", lambda run: run[0].replace("E", "L"), kinds)
+    return kinds.removeprefix(outer)
 
 
 def _neutral(kinds: list[str], outer: str) -> None:
