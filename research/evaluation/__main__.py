@@ -16,6 +16,7 @@ from research.evaluation import memory_figures
 from research.evaluation.command import run_task
 from research.evaluation.judge import with_ratings
 from research.evaluation.metrics import METRICS
+from research.evaluation.model import Outcome
 from research.evaluation.options import parse
 from research.evaluation.outcomes import (
     FILE_NAME,
@@ -39,21 +40,19 @@ from research.evaluation.tasks.registry import TASKS
 _TABLE = "table.md"
 _LEGEND = (
     "Differences are paired by question. ▲ better, ▼ worse: outside the 95% interval, over at "
-    "least "
-    f"{FEWEST} questions."
+    f"least {FEWEST} questions."
 )
 _REPORTED_SETTINGS = (
-    *(
-        "limit",
-        "documents",
-        "budget_tokens",
-        "max_pages",
-        "reading",
-        "page_size",
-        "preset",
-    ),
+    "limit",
+    "documents",
+    "budget_tokens",
+    "max_pages",
+    "reading",
+    "page_size",
+    "preset",
     "gist_task",
 )
+_RATINGS = ("lr-1", "lr-2")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -61,7 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Never raises.
     """
-    return report_errors(list(sys.argv[1:] if argv is None else argv), _run)
+    words = sys.argv[1:] if argv is None else argv
+    return report_errors(list(words), _run)
 
 
 def _run(words: list[str]) -> ExitStatus:
@@ -84,21 +84,21 @@ def _run(words: list[str]) -> ExitStatus:
             )
     else:
         folders = [run_task(arguments)]
-    _report(
-        [_read_run(folder) for folder in folders],
-        arguments.baseline,
-        json=arguments.json,
-    )
+    runs = [_read_run(folder) for folder in folders]
+    _report(runs, arguments.baseline, json=arguments.json)
     return ExitStatus.DONE
 
 
 def _list_tasks(*, json: bool) -> None:
     if json:
         metrics = [{"name": metric.name, **metric.facts} for metric in METRICS.values()]
-        names = ("name", "summary", "source", "licence", "metrics")
         tasks = [
             {
-                **{name: getattr(task, name) for name in names},
+                "name": task.name,
+                "summary": task.summary,
+                "source": task.source,
+                "licence": task.licence,
+                "metrics": task.metrics,
                 "format": task.file_format,
             }
             for task in TASKS.values()
@@ -128,32 +128,30 @@ class _Run:
 
 
 def _read_run(folder: Path) -> _Run:
+    """The run in a folder. Raises UsageError if it has no answers, StorageError."""
     settings = read_settings(folder)
+    answered: list[AnsweredQuestion] = []
     if (folder / FILE_NAME).exists():
         answered = list(read_outcomes(folder / FILE_NAME).values())
-    else:
-        answered = []
     if not answered:
         raise UsageError(
             f"No answers in {folder} yet.",
             f"`python -m research.evaluation {settings.task} --out {folder}`",
         )
     rated, judge = with_ratings(folder, answered)
-    return _Run(
-        folder,
-        settings,
-        tuple(rated),
-        judge,
-        memory_figures.summary(memory_figures.read(folder)),
-    )
+    memories = memory_figures.summary(memory_figures.read(folder))
+    return _Run(folder, settings, tuple(rated), judge, memories)
 
 
 def _report(runs: Sequence[_Run], baseline: str, *, json: bool) -> None:
-    rows, baselines = (
-        _side_by_side(runs) if len(runs) > 1 else _of_one(runs[0], baseline)
-    )
-    metrics = TASKS[runs[0].settings.task].metrics
-    table = tabulate(rows, metrics, baselines, seed=runs[0].settings.seed)
+    """Print the table of the runs, and write it into the folder of the first."""
+    if len(runs) > 1:
+        rows, baselines = _side_by_side(runs)
+    else:
+        rows, baselines = _of_one(runs[0], baseline)
+    settings = runs[0].settings
+    metrics = TASKS[settings.task].metrics
+    table = tabulate(rows, metrics, baselines, seed=settings.seed)
     if json:
         documents = [
             {
@@ -177,19 +175,26 @@ def _report(runs: Sequence[_Run], baseline: str, *, json: bool) -> None:
         say(f"\nTable and answers are in {folder}.")
 
 
+# The answers of each row of a table, by its name
 Rows = dict[str, list[AnsweredQuestion]]
 
 
 def _of_one(run: _Run, baseline: str) -> tuple[Rows, dict[str, str]]:
+    """A row for each reader, and the baseline of each row."""
     by_name = by_reader(run.answered)
     rows = {name: by_name[name] for name in METHODS if name in by_name}
-    return rows, {
-        name: baseline for name in rows if name != baseline and baseline in rows
-    }
+    if baseline not in rows:
+        return rows, {}
+    return rows, {name: baseline for name in rows if name != baseline}
 
 
 def _side_by_side(runs: Sequence[_Run]) -> tuple[Rows, dict[str, str]]:
-    if len(tasks := {run.settings.task for run in runs}) > 1:
+    """A row for each reader of each run, and as its baseline that reader of the first run.
+
+    Raises UsageError if the runs are of different tasks.
+    """
+    tasks = {run.settings.task for run in runs}
+    if len(tasks) > 1:
         raise UsageError(
             f"The runs are of different tasks: {', '.join(sorted(tasks))}.",
             "Report them separately.",
@@ -197,65 +202,65 @@ def _side_by_side(runs: Sequence[_Run]) -> tuple[Rows, dict[str, str]]:
     rows: Rows = {}
     baselines: dict[str, str] = {}
     names = _names(runs)
-    of_run = [by_reader(run.answered) for run in runs]
+    answers_of_runs = [by_reader(run.answered) for run in runs]
     for reader in METHODS:
-        for name, readers in zip(names, of_run, strict=True):
-            if reader in readers:
-                rows[f"{reader} · {name}"] = readers[reader]
-                baselines[f"{reader} · {name}"] = f"{reader} · {names[0]}"
-    return rows, {
-        row: base for row, base in baselines.items() if base in rows and base != row
-    }
+        baseline = f"{reader} · {names[0]}"
+        for name, answers in zip(names, answers_of_runs, strict=True):
+            if reader not in answers:
+                continue
+            row = f"{reader} · {name}"
+            rows[row] = answers[reader]
+            if row != baseline and baseline in rows:
+                baselines[row] = baseline
+    return rows, baselines
 
 
 def _names(runs: Sequence[_Run]) -> list[str]:
+    """The names of the runs' folders; their paths if names are equal."""
     names = [run.folder.resolve().name for run in runs]
-    return names if len(set(names)) == len(names) else [str(run.folder) for run in runs]
+    if len(set(names)) < len(names):
+        return [str(run.folder) for run in runs]
+    return names
 
 
 def _markdown(runs: Sequence[_Run], table: Table) -> str:
-    parts = [f"# {runs[0].settings.task}", *(_about(run) for run in runs)]
-    compared = any(row.against_baseline for row in table.rows)
-    tables = [figures(table, table.metrics)] if table.metrics else []
-    tables += [differences(table)] if compared else []
-    parts += [markdown(cells) for cells in (*tables, figures(table, table.costs))]
-    if compared:
+    is_compared = any(row.against_baseline for row in table.rows)
+    parts = [f"# {runs[0].settings.task}"]
+    parts += [_about(run) for run in runs]
+    if table.metrics:
+        parts.append(markdown(figures(table, table.metrics)))
+    if is_compared:
+        parts.append(markdown(differences(table)))
+    parts.append(markdown(figures(table, table.costs)))
+    if is_compared:
         parts.append(_LEGEND)
-    parts += [line for run in runs for line in _notes(run)]
-    parts.append(
-        "\n".join(
-            f"- {name}: {METRICS[name].summary}"
-            for name in (*table.metrics, *table.costs)
-        )
-    )
+    for run in runs:
+        parts += _notes(run)
+    names = (*table.metrics, *table.costs)
+    parts.append("\n".join(f"- {name}: {METRICS[name].summary}" for name in names))
     return "\n\n".join(parts) + "\n"
 
 
 def _about(run: _Run) -> str:
+    """The models, questions and settings of a run, on one line."""
     settings = run.settings
-    documents = len({each.outcome.document for each in run.answered})
-    questions = len(
-        {(each.outcome.document, each.outcome.question) for each in run.answered}
-    )
-    default = RunSettings("", "", "", "", 0)
-    others = [
-        f"{setting.name.replace('_', ' ')} {getattr(settings, setting.name)}"
-        for setting in fields(RunSettings)
-        if setting.name in _REPORTED_SETTINGS
-        and getattr(settings, setting.name) != getattr(default, setting.name)
+    outcomes = [answered.outcome for answered in run.answered]
+    documents = len({outcome.document for outcome in outcomes})
+    questions = len({(outcome.document, outcome.question) for outcome in outcomes})
+    facts = [
+        f"{run.folder.resolve().name}: {settings.task}, {_models(settings)}",
+        f"{counted(questions, 'question')} about {counted(documents, 'text')}, "
+        f"seed {settings.seed}",
     ]
+    default = RunSettings("", "", "", "", 0)
+    for field in fields(RunSettings):
+        value = getattr(settings, field.name)
+        is_reported = field.name in _REPORTED_SETTINGS
+        if is_reported and value != getattr(default, field.name):
+            facts.append(f"{field.name.replace('_', ' ')} {value}")
     if settings.model_class != default.model_class:
-        others.append(f"asked as a {settings.model_class} model")
-    return " · ".join(
-        [
-            f"{run.folder.resolve().name}: {settings.task}, {_models(settings)}",
-            (
-                f"{counted(questions, 'question')} about {counted(documents, 'text')}, seed "
-                f"{settings.seed}"
-            ),
-            *others,
-        ]
-    )
+        facts.append(f"asked as a {settings.model_class} model")
+    return " · ".join(facts)
 
 
 def _models(settings: RunSettings) -> str:
@@ -269,25 +274,38 @@ def _models(settings: RunSettings) -> str:
 
 
 def _notes(run: _Run) -> list[str]:
-    judged = f"LR-1 and LR-2 by {run.judge}." if run.judge else ""
-    ratings = {
-        score
-        for each in run.answered
-        for score in each.outcome.scores
-        if score[0] in ("lr-1", "lr-2")
-    }
-    if judged and len(ratings) == 2 and len(run.answered) > 1:
-        judged += " It rates all answers alike, right or wrong: choose another judge."
-    failed = [each.outcome for each in run.answered if not each.outcome.ended]
+    """Lines about the memories, the judge, failures and missing answers, as far as they apply."""
+    outcomes = [answered.outcome for answered in run.answered]
+    notes: list[str] = []
+    if run.memories:
+        notes.append(run.memories)
+    if run.judge:
+        judged = f"LR-1 and LR-2 by {run.judge}."
+        if _rates_alike(outcomes):
+            judged += (
+                " It rates all answers alike, right or wrong: choose another judge."
+            )
+        notes.append(judged)
+    failed = [outcome for outcome in outcomes if not outcome.ended]
     if failed:
-        failures = f"{len(failed)} of {len(run.answered)} failed, for example: {failed[0].error}"
-    else:
-        failures = ""
-    counts = {len(each) for each in by_reader(run.answered).values()}
-    unfinished = (
-        "" if len(counts) == 1 else "Unfinished: the rows are over different questions."
-    )
-    return [line for line in (run.memories, judged, failures, unfinished) if line]
+        notes.append(
+            f"{len(failed)} of {len(outcomes)} failed, for example: {failed[0].error}"
+        )
+    counts = {len(answers) for answers in by_reader(run.answered).values()}
+    if len(counts) > 1:
+        notes.append("Unfinished: the rows are over different questions.")
+    return notes
+
+
+def _rates_alike(outcomes: Sequence[Outcome]) -> bool:
+    """Whether each of the two ratings is the same for several answers."""
+    ratings = {
+        (name, score)
+        for outcome in outcomes
+        for name, score in outcome.scores
+        if name in _RATINGS
+    }
+    return len(ratings) == len(_RATINGS) and len(outcomes) > 1
 
 
 if __name__ == "__main__":

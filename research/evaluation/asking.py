@@ -33,11 +33,10 @@ async def ask(
     error = ""
     lost: EngineError | None = None
     reader = METHODS[blank.reader].reader()
+    options = replace(options, choices=question.choices)
+    asking = Asking(question.text, memory, engine, Steering(), options)
     try:
-        options = replace(options, choices=question.choices)
-        await attempt.follow(
-            reader(Asking(question.text, memory, engine, Steering(), options))
-        )
+        await attempt.follow(reader(asking))
     except TimeoutError:
         error = f"It took longer than {timeout_s:g} s."
     except GistreadError as failure:
@@ -51,10 +50,8 @@ async def ask(
     seconds = time.monotonic() - attempt.began
     blank = replace(blank, seconds=seconds, events=tuple(attempt.events))
     if attempt.answered is None:
-        failed = replace(
-            blank, lookups=tuple(attempt.lookups), ended=False, error=error
-        )
-        return failed, lost
+        lookups = tuple(attempt.lookups)
+        return replace(blank, lookups=lookups, ended=False, error=error), lost
     return _filled(blank, attempt.answered, memory.book.text), None
 
 
@@ -80,12 +77,12 @@ class _Attempt:
                 self._note(event)
                 if isinstance(event, Prepared):
                     self.began = time.monotonic()
-                    limit.reschedule(
-                        loop.time() + self.timeout_s if self.timeout_s else None
-                    )
+                    if self.timeout_s:
+                        limit.reschedule(loop.time() + self.timeout_s)
 
     def _note(self, event: ReaderEvent) -> None:
-        if step := step_of(event, self.places):
+        step = step_of(event, self.places)
+        if step:
             self.events.append(step.text)
         match event:
             case LookedUp(page=page):
@@ -95,7 +92,7 @@ class _Attempt:
 
 
 def _filled(blank: Outcome, answered: Answered, text: str) -> Outcome:
-    """A quotation instead of an answer counts as an answer without support."""
+    """The outcome of an answer; a quotation instead of one counts as an unsupported answer."""
     citations = answered.citations
     quotes = " ".join(citation.quote for citation in citations)
     quotes_hold = all(

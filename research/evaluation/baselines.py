@@ -42,21 +42,21 @@ class EvaluationOptions(ReaderOptions):
 
 async def bm25(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
     """The `max_pages` pages nearest to the question, in full."""
-    pages = {
+    number_at = {
         (entry.page.start, entry.page.end): entry.page.number
         for entry in asking.memory.entries
     }
-    order = [pages[place] for place in await _rank_passages(asking, list(pages))]
+    ranked = await _rank_passages(asking, list(number_at))
+    order = [number_at[place] for place in ranked]
     async for event in _pages_in_full(BookText.of(asking, "bm25"), order):
         yield event
 
 
 async def dense(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
     """The `max_pages` pages nearest in meaning, in full, by their nearest passage."""
+    embedder: Embedder | None = None
     if isinstance(asking.options, EvaluationOptions):
         embedder = asking.options.embedder
-    else:
-        embedder = None
     if embedder is None:
         raise UsageError(
             "The reader dense needs an embedding model.",
@@ -74,33 +74,26 @@ async def _pages_in_full(
     text: BookText, order: Sequence[int]
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Answer from the first `max_pages` of `order`."""
-    memory, options = text.memory, text.options
-    places = {
+    options = text.options
+    place_of = {
         entry.page.number: (entry.page.start, entry.page.end)
-        for entry in memory.entries
+        for entry in text.memory.entries
     }
-    nearest = [places[number] for number in order]
-    async for selection in text.select(
-        nearest, options.budget_tokens, most=options.max_pages
-    ):
+    places = [place_of[number] for number in order]
+    selecting = text.select(places, options.budget_tokens, most=options.max_pages)
+    async for selection in selecting:
         yield selection
     shown = text.shown
-    opened = [
-        number
-        for number in order[: options.max_pages]
-        if overlaps(shown, places[number])
-    ]
+    candidates = order[: options.max_pages]
+    opened = [number for number in candidates if overlaps(shown, place_of[number])]
+    whole = {number for number in opened if share_of(place_of[number], shown) == 1.0}
     yield text.started(shown)
     for step, number in enumerate(opened, start=1):
         yield LookedUp(number, step, "")
-        yield opening_event(number, places[number], shown, OpenedBy.AGENT)
+        yield opening_event(number, place_of[number], shown, OpenedBy.AGENT)
     is_at_limit = len(opened) == options.max_pages
     yield Stopped(StopReason.LIMIT if is_at_limit else StopReason.NOTHING_LEFT)
-    async for event in text.answer(
-        shown,
-        tuple(opened),
-        {number for number in opened if share_of(places[number], shown) == 1.0},
-    ):
+    async for event in text.answer(shown, tuple(opened), whole):
         yield event
 
 
@@ -108,31 +101,32 @@ async def dos(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
     """Passages nearest to the question, up to the budget, in the order of the book."""
     text = BookText.of(asking, "dos")
     passages = split_into_passages(text.memory.book)
+    ranked = await _rank_passages(asking, passages)
     # Passages without a shared word come last, so that readers are compared at equal budgets.
-    order = dict.fromkeys([*await _rank_passages(asking, passages), *passages])
-    async for selection in text.select(
-        [*order], text.options.budget_tokens or DOS_TOKENS
-    ):
+    order = list(dict.fromkeys([*ranked, *passages]))
+    budget_tokens = text.options.budget_tokens or DOS_TOKENS
+    async for selection in text.select(order, budget_tokens):
         yield selection
-    shown = text.shown
-    yield text.started(shown)
-    yield Stopped(
-        StopReason.NOTHING_LEFT if text.share(shown) == 1.0 else StopReason.WINDOW
-    )
-    async for event in text.answer(shown):
+    async for event in _answer_from(text, text.shown):
         yield event
 
 
 async def full(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
     """The whole book, or as much of its start as fits."""
     text = BookText.of(asking, "full")
-    shown = await text.fit(
-        split_into_passages(text.memory.book), text.options.budget_tokens
-    )
+    passages = split_into_passages(text.memory.book)
+    shown = await text.fit(passages, text.options.budget_tokens)
+    async for event in _answer_from(text, shown):
+        yield event
+
+
+async def _answer_from(
+    text: BookText, shown: Sequence[Passage]
+) -> AsyncGenerator[ReaderEvent, None]:
+    """Answer from these passages."""
     yield text.started(shown)
-    yield Stopped(
-        StopReason.NOTHING_LEFT if text.share(shown) == 1.0 else StopReason.WINDOW
-    )
+    is_whole_book = text.share(shown) == 1.0
+    yield Stopped(StopReason.NOTHING_LEFT if is_whole_book else StopReason.WINDOW)
     async for event in text.answer(shown):
         yield event
 
@@ -151,20 +145,16 @@ async def closed_book(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
     )
     yield Stopped(StopReason.NOTHING_LEFT)
     yield Shown(())
-    by_letter = bool(options.choices) and options.model.chooses
-    if by_letter:
+    if options.choices and options.model.chooses:
         task = load("task_choice", options.wording)
     else:
         task = prompts.load("task_answer_closed")
-    text = question if by_letter or not options.choices else without_options(question)
-    prompt = (
-        Message(
-            "user", prompts.load("answer_closed").fill(question=text, task=task.text)
-        ),
-    )
-    async for event in asking.answer_from(
-        Answered(compression_rate=asking.compression_rate(0)), "", prompt
-    ):
+        if options.choices:
+            question = without_options(question)
+    text = prompts.load("answer_closed").fill(question=question, task=task.text)
+    prompt = (Message("user", text),)
+    blank = Answered(compression_rate=asking.compression_rate(0))
+    async for event in asking.answer_from(blank, "", prompt):
         yield event
 
 
@@ -184,9 +174,7 @@ async def _rank_passages(asking: Asking, passages: Sequence[Passage]) -> list[Pa
     def rank() -> list[Passage]:
         book = asking.memory.book
         texts = [book.text[start:end] for start, end in passages]
-        return [
-            passages[index]
-            for index in Ranker(texts, book.language).top(asking.question, len(texts))
-        ]
+        ranker = Ranker(texts, book.language)
+        return [passages[index] for index in ranker.top(asking.question, len(texts))]
 
     return await asyncio.to_thread(rank)

@@ -29,7 +29,7 @@ from gistread.memory.model_check import TooSlowError, check_model
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
 from gistread.paths import default_paths
-from gistread.presets import find_preset
+from gistread.presets import Preset, find_preset
 from gistread.readers.model_class import class_of
 from gistread.units import counted, progress_bar
 from research.evaluation import memory_figures, running
@@ -59,9 +59,9 @@ def run_task(arguments: argparse.Namespace) -> Path:
     config = load_settings(arguments)
     task = _task(arguments)
     reading = find_chosen(arguments.model, config)
-    embedder = (
-        Embedder(arguments.embedding_model) if arguments.embedding_model else None
-    )
+    embedder: Embedder | None = None
+    if arguments.embedding_model:
+        embedder = Embedder(arguments.embedding_model)
     readers = _readers(arguments, has_embedder=embedder is not None)
     models = _Models(
         reading,
@@ -76,24 +76,25 @@ def run_task(arguments: argparse.Namespace) -> Path:
 
 
 def _task(arguments: argparse.Namespace) -> Task:
-    """The chosen task, whose data and libraries are there. Raises GistreadError."""
+    """The chosen task. Raises GistreadError if its data or a library is missing."""
     task = TASKS[arguments.task]
-    if arguments.data is None or not arguments.data.exists():
-        if arguments.data is None:
-            problem = "needs a data file"
-        else:
-            problem = f"cannot find {arguments.data}"
+    problem = ""
+    if arguments.data is None:
+        problem = "needs a data file"
+    elif not arguments.data.exists():
+        problem = f"cannot find {arguments.data}"
+    if problem:
         raise UsageError(
             f"{task.name} {problem}.",
             f"Get it from {task.source} and give it with --data FILE.",
         )
     if any(name.startswith("rouge") for name in task.metrics):
-        rouge("a", "a")  # If its library is missing, raises before the first answer.
+        rouge("a", "a")  # Raises before the first answer if its library is missing.
     return task
 
 
 def _readers(arguments: argparse.Namespace, *, has_embedder: bool) -> tuple[str, ...]:
-    """The chosen readers and the one without a text. Raises UsageError."""
+    """The chosen readers, and `closed-book` unless it is not wanted. Raises UsageError."""
     readers: tuple[str, ...] = arguments.readers
     if not has_embedder and readers == tuple(METHODS):
         say("Note: dense is left out: it needs --embedding-model.")
@@ -117,6 +118,7 @@ async def _run(
     embedder: Embedder | None,
     folder: Path,
 ) -> None:
+    """Ask the questions and rate the answers. Raises InterruptError on Ctrl+C."""
     with ProgressLine() as line:
         line.show(f"reading {arguments.data}")
         plan = await asyncio.to_thread(
@@ -124,32 +126,29 @@ async def _run(
         )
         try:
             async with AsyncExitStack() as stack:
-                engine = asking = await stack.enter_async_context(
-                    open_engine(models.reading, config, line)
-                )
+                opening = open_engine(models.reading, config, line)
+                engine = await stack.enter_async_context(opening)
+                asking = engine
                 if models.asking != models.reading:
-                    asking = await stack.enter_async_context(
-                        open_engine(models.asking, config, line)
-                    )
+                    opening = open_engine(models.asking, config, line)
+                    asking = await stack.enter_async_context(opening)
                 result = await _checked(asking, models.asking, line)
                 options = replace(plan.options, model=class_of(asking.info, result))
                 plan = replace(plan, options=options)
                 embedding = embedder.fingerprint if embedder else ""
                 data = await asyncio.to_thread(_data, arguments)
                 other = asking.info if asking is not engine else None
-                save_or_compare(
-                    folder,
-                    _settings(arguments, plan, engine.info, other, data, embedding),
+                settings = _settings(
+                    arguments, plan, engine.info, other, data, embedding
                 )
+                save_or_compare(folder, settings)
                 store = MemoryStore(arguments.memories or folder / _MEMORIES)
                 with OutcomeFile(folder / FILE_NAME) as outcomes:
                     await _follow(plan, engine, asking, store, outcomes, line)
-                if models.judge in (models.reading, models.asking):
-                    await _rate(
-                        folder,
-                        engine if models.judge == models.reading else asking,
-                        line,
-                    )
+                if models.judge == models.reading:
+                    await _rate(folder, engine, line)
+                elif models.judge == models.asking:
+                    await _rate(folder, asking, line)
             if models.judge not in (None, models.reading, models.asking):
                 async with open_engine(models.judge, config, line) as judge:
                     await _rate(folder, judge, line)
@@ -169,37 +168,38 @@ def _plan(
     readers: tuple[str, ...],
     embedder: Embedder | None,
 ) -> running.Plan:
-    options = TaskOptions(arguments.seed, arguments.split)
+    """The questions to ask, and how. Reads the data. Raises GistreadError."""
+    every_document = task.load(
+        arguments.data, TaskOptions(arguments.seed, arguments.split)
+    )
     documents = sample(
-        task.load(arguments.data, options),
-        arguments.limit,
-        arguments.seed,
-        arguments.documents,
+        every_document, arguments.limit, arguments.seed, arguments.documents
     )
     if not documents:
         raise UsageError(
             f"No questions in {arguments.data}.",
             "`python -m research.evaluation list` describes the format.",
         )
+    preset: Preset | None = None
     if arguments.preset:
         preset = find_preset(arguments.preset, default_paths().presets)
-    else:
-        preset = None
+    options = EvaluationOptions(
+        max_pages=config.max_pages,
+        budget_tokens=arguments.budget_tokens,
+        embedder=embedder,
+    )
+    run_config = running.RunConfig(
+        ReadingMode(config.reading or DEFAULT_READING_MODE),
+        size=_page_size(arguments.page_size),
+        preset=preset,
+        task=parse_task(arguments.gist_task) if arguments.gist_task else "",
+    )
     return running.Plan(
         task=task,
         documents=documents,
         readers=readers,
-        options=EvaluationOptions(
-            max_pages=config.max_pages,
-            budget_tokens=arguments.budget_tokens,
-            embedder=embedder,
-        ),
-        config=running.RunConfig(
-            ReadingMode(config.reading or DEFAULT_READING_MODE),
-            size=_page_size(arguments.page_size),
-            preset=preset,
-            task=parse_task(arguments.gist_task) if arguments.gist_task else "",
-        ),
+        options=options,
+        config=run_config,
         timeout_s=arguments.timeout,
         retry=arguments.retry,
         at_once=arguments.at_once,
@@ -217,16 +217,11 @@ def _page_size(text: str) -> PageSize | None:
         return PAGE_SIZES[text]
     words = [int(part) if part.isdecimal() else 0 for part in text.split("-")]
     match words:
-        case [most] if most >= 2:  # ReadAgent, table 6: the fewest in proportion.
-            return PageSize(
-                max(
-                    1,
-                    most
-                    * PAGE_SIZES["quality"].min_words
-                    // PAGE_SIZES["quality"].max_words,
-                ),
-                most,
-            )
+        case [most] if most >= 2:
+            # ReadAgent, table 6: the fewest in proportion
+            quality = PAGE_SIZES["quality"]
+            fewest = max(1, most * quality.min_words // quality.max_words)
+            return PageSize(fewest, most)
         case [fewest, most] if 1 <= fewest <= most >= 2:
             return PageSize(fewest, most)
     raise UsageError(
@@ -236,7 +231,11 @@ def _page_size(text: str) -> PageSize | None:
 
 
 def _data(arguments: argparse.Namespace) -> str:
-    return "+".join(filter(None, (data_hash(arguments.data), arguments.split)))
+    """Identifies the data: a hash of the file, and the split."""
+    digest = data_hash(arguments.data)
+    if not arguments.split:
+        return digest
+    return f"{digest}+{arguments.split}"
 
 
 def _settings(
@@ -249,6 +248,8 @@ def _settings(
 ) -> RunSettings:
     """`asking`: the answering model, if it differs from the reading model."""
     size = plan.config.size
+    folder = Path(prompts.__file__).parent
+    prompt_names = sorted(path.stem for path in folder.glob("*.txt"))
     return RunSettings(
         task=plan.task.name,
         data=data,
@@ -270,20 +271,17 @@ def _settings(
         page_size=f"{size.min_words}-{size.max_words}" if size else "",
         preset=plan.config.preset.name if plan.config.preset else "",
         gist_task=plan.config.task,
-        prompts=prompts.version(
-            *sorted(path.stem for path in Path(prompts.__file__).parent.glob("*.txt"))
-        ),
+        prompts=prompts.version(*prompt_names),
     )
 
 
 async def _rate(folder: Path, judge: Engine, line: ProgressLine) -> None:
+    """Rate the answers of a run, with the progress on the line."""
     answers = list(read_outcomes(folder / FILE_NAME).values())
     async with aclosing(rate_all(folder, answers, judge)) as rating:
         async for done, total in rating:
-            line.show(
-                f"{progress_bar(done / max(1, total))}  {judge.info.name} has rated {done} of "
-                f"{total} answers"
-            )
+            bar = progress_bar(done / max(1, total))
+            line.show(f"{bar}  {judge.info.name} has rated {done} of {total} answers")
 
 
 async def _follow(
@@ -296,45 +294,39 @@ async def _follow(
 ) -> None:
     """Run the plan with its progress on the line; failed questions and notices become messages."""
     questions = sum(len(document.questions) for document in plan.documents)
-    done = plan.questions - sum(
-        len(todo.questions) for todo in plan.todo(outcomes.known)
-    )
+    open_questions = [len(todo.questions) for todo in plan.todo(outcomes.known)]
+    total = plan.questions
+    done = total - sum(open_questions)
+    already = f"; {done} of {total} answers exist already" if done else ""
     line.say(
         f"{plan.task.name}: {counted(questions, 'question')} about "
         f"{counted(len(plan.documents), 'text')}, "
-        f"answered by {', '.join(plan.readers)}"
-        + (f"; {done} of {plan.questions} answers exist already." if done else ".")
+        f"answered by {', '.join(plan.readers)}{already}."
     )
+    folder = outcomes.path.parent
     async with aclosing(running.run(plan, engine, store, outcomes, asking)) as events:
         async for event in events:
-            bar = f"{progress_bar(done / max(1, plan.questions))}  {done} of {plan.questions}"
+            bar = f"{progress_bar(done / max(1, total))}  {done} of {total}"
             match event:
-                case running.MemoryProgress(
-                    document=document, memory=memory, notice=notice
-                ):
+                case running.MemoryProgress(document=document, memory=memory):
                     if memory.complete:
-                        memory_figures.save(
-                            outcomes.path.parent,
-                            memory_figures.figures_of(document, memory),
-                        )
-                    if notice:
-                        line.say(f"Note: {notice}")
-                    line.show(
-                        f"{document.id} · {reading_line(memory, engine.state, None)}"
-                    )
-                case running.ArtifactBuilt(
-                    reader=reader, artifact=artifact, done=built, total=total
-                ):
-                    line.show(f"{bar} · {reader}: {artifact}, {built} of {total}")
+                        figures = memory_figures.figures_of(document, memory)
+                        memory_figures.save(folder, figures)
+                    if event.notice:
+                        line.say(f"Note: {event.notice}")
+                    progress = reading_line(memory, engine.state, None)
+                    line.show(f"{document.id} · {progress}")
+                case running.ArtifactBuilt():
+                    progress = f"{event.artifact}, {event.done} of {event.total}"
+                    line.show(f"{bar} · {event.reader}: {progress}")
                 case running.QuestionStarted(reader=reader, question=question):
                     line.show(f"{bar} · {reader} · {question.text}")
                 case running.QuestionMeasured(answered=answered):
                     done += 1
-                    if not answered.outcome.ended:
-                        line.say(
-                            f"{answered.outcome.reader}, {answered.outcome.question}: failed. "
-                            f"{answered.outcome.error}"
-                        )
+                    outcome = answered.outcome
+                    if not outcome.ended:
+                        failed = f"{outcome.reader}, {outcome.question}: failed."
+                        line.say(f"{failed} {outcome.error}")
     line.clear()
 
 
@@ -346,15 +338,11 @@ async def _checked(
     Raises EngineError.
     """
     results = check_results()
-    if (
-        engine.info.placement is not None
-        and results.get(engine.info.fingerprint) is None
-    ):
-        line.show(f"checking {engine.info.name} …")
+    info = engine.info
+    is_local = info.placement is not None
+    if is_local and results.get(info.fingerprint) is None:
+        line.show(f"checking {info.name} …")
         with suppress(TooSlowError):
-            results.save(
-                engine.info.fingerprint,
-                model.path,
-                await check_model(engine, Priority.INTERACTIVE),
-            )
-    return results.get(engine.info.fingerprint)
+            result = await check_model(engine, Priority.INTERACTIVE)
+            results.save(info.fingerprint, model.path, result)
+    return results.get(info.fingerprint)

@@ -19,8 +19,8 @@ _INSTRUCTION = (
     "Instruct: Given a question about a book, retrieve passages that answer it\nQuery: "
 )
 _SEARCHING = "Represent this sentence for searching relevant passages: "
-# What models expect before a question and before a passage; the first pattern in the model's name
-# decides.
+# By a pattern in the model's name, the texts that it expects before a question and before a
+# passage. The first pattern that matches decides.
 _PREFIXES = (
     (r"nomic-?(embed|bert)", "search_query: ", "search_document: "),
     (
@@ -47,13 +47,10 @@ class Embedder:
         header = read_header(path)
         self.fingerprint = header.fingerprint
         self._path = path
-        name = re.sub(
-            r"[\s_]+",
-            "-",
-            f"{header.name} {header.title} {header.architecture}".lower(),
-        )
+        names = f"{header.name} {header.title} {header.architecture}".lower()
+        name = re.sub(r"[\s_]+", "-", names)
         self._query_prefix, self._document_prefix = _prefixes_for(name)
-        self._known: dict[str, Matrix] = {}
+        self._known: dict[str, Matrix] = {}  # By the passage with its prefix
 
     @cached_property
     def _model(self) -> Any:
@@ -66,33 +63,35 @@ class Embedder:
 
         Run it in a thread.
         """
-        query = self._vectors([self._query_prefix + " ".join(question.split())])[0]
-        scores = {}
+        line = " ".join(question.split())
+        [query] = self._vectors([f"{self._query_prefix}{line}"])
+        book = memory.book
+        scores: dict[int, float] = {}
         for entry in memory.entries:
-            page, text = entry.page, memory.book.text
-            places = split_into_passages(memory.book, page.start, page.end) or [
-                (page.start, page.end)
-            ]
+            page = entry.page
+            places = split_into_passages(book, page.start, page.end)
             passages = [
-                self._document_prefix + text[start:end] for start, end in places
+                self._document_prefix + book.text[start:end]
+                for start, end in places or [(page.start, page.end)]
             ]
-            missing = [passage for passage in passages if passage not in self._known]
-            if missing:
-                self._known.update(zip(missing, self._vectors(missing), strict=True))
-            scores[page.number] = max(
-                float(self._known[passage] @ query) for passage in passages
-            )
+            vectors = self._known_vectors(passages)
+            scores[page.number] = max(float(vector @ query) for vector in vectors)
         return scores
 
+    def _known_vectors(self, passages: Sequence[str]) -> list[Matrix]:
+        """The vectors of passages, computed for those not known yet."""
+        missing = [passage for passage in passages if passage not in self._known]
+        if missing:
+            self._known.update(zip(missing, self._vectors(missing), strict=True))
+        return [self._known[passage] for passage in passages]
+
     def _vectors(self, texts: Sequence[str]) -> list[Matrix]:
-        return [
-            np.asarray(row, np.float32)
-            for row in self._model.embed(list(texts), normalize=True, truncate=True)
-        ]
+        rows = self._model.embed(list(texts), normalize=True, truncate=True)
+        return [np.asarray(row, np.float32) for row in rows]
 
 
 def _prefixes_for(name: str) -> tuple[str, str]:
-    """What a model of this name expects before a query and before a document."""
+    """The texts that a model of this name expects before a query and before a document."""
     for pattern, query, document in _PREFIXES:
         if re.search(pattern, name):
             return query, document

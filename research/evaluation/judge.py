@@ -24,8 +24,11 @@ from research.evaluation.outcomes import AnsweredQuestion, Key
 
 _STRICT = {"yes": Rating.EXACT, "no": Rating.NONE}
 _PERMISSIVE = {"yes": Rating.EXACT, "partly": Rating.PARTIAL, "no": Rating.NONE}
+# The ratings by answer of the judge, by the prompt's name
+_RATERS = {"judge_strict": _STRICT, "judge_permissive": _PERMISSIVE}
 _SUFFIX = ".ratings"
 _METRICS = ("lr-1", "lr-2")
+_NAME_CHARACTERS = 12  # Of a digest
 
 
 async def rate(
@@ -34,22 +37,20 @@ async def rate(
     """The rating by `engine` and its cost. Raises EngineError, PromptTooLongError."""
     usage = NO_USAGE
     best = Rating.NONE
-    if not answer.strip():
+    answer = answer.strip()
+    if not answer:
         return best, usage
     for reference in references:
-        # The permissive rater cannot change a strict yes.
-        for name, options in (
-            ("judge_strict", _STRICT),
-            ("judge_permissive", _PERMISSIVE),
-        ):
-            text = prompts.load(name).fill(
-                question=question, answer=answer.strip(), reference=reference
+        for prompt_name, ratings in _RATERS.items():
+            text = prompts.load(prompt_name).fill(
+                question=question, answer=answer, reference=reference
             )
-            choice = await engine.choose(
-                (Message("user", text),), tuple(options), Priority.BACKGROUND
-            )
+            prompt = (Message("user", text),)
+            choice = await engine.choose(prompt, tuple(ratings), Priority.BACKGROUND)
             usage += choice.usage
-            best = max(best, tuple(options.values())[choice.index])
+            rating = list(ratings.values())[choice.index]
+            best = max(best, rating)
+            # No other rater can change full agreement.
             if best is Rating.EXACT:
                 return best, usage
     return best, usage
@@ -59,32 +60,33 @@ async def rate_all(
     folder: Path, outcomes: Iterable[AnsweredQuestion], engine: Engine
 ) -> AsyncGenerator[tuple[int, int], None]:
     """Rate the answers not rated yet; yields done and total. Raises EngineError, StorageError."""
-    known = _known(_path(folder, engine))
-    answers = [answer for answer in outcomes if answer.question.references]
+    path = _path(folder, engine)
+    known = _known(path)
+    answers = [answered for answered in outcomes if answered.question.references]
     yield len(known), len(answers)
-    with Journal(_path(folder, engine)) as file:
-        for answer in answers:
-            if answer.key in known and known[answer.key][1] == answer.outcome.answer:
+    with Journal(path) as file:
+        for answered in answers:
+            question = answered.question
+            answer = answered.outcome.answer
+            _, rated_answer = known.get(answered.key, (None, None))
+            if rated_answer == answer:
                 continue
             rating = Rating.NONE
             with contextlib.suppress(PromptTooLongError):
                 rating, _ = await rate(
-                    answer.question.text,
-                    answer.outcome.answer,
-                    answer.question.references,
-                    engine,
+                    question.text, answer, question.references, engine
                 )
-            document, question, reader = answer.key
+            document, question_id, reader = answered.key
             record = {
                 "document": document,
-                "question": question,
+                "question": question_id,
                 "reader": reader,
-                "answer": answer.outcome.answer,
+                "answer": answer,
                 "rating": rating.name.lower(),
                 "judge": engine.info.name,
             }
             await asyncio.to_thread(file.append, record)
-            known[answer.key] = rating, answer.outcome.answer
+            known[answered.key] = rating, answer
             yield len(known), len(answers)
 
 
@@ -93,41 +95,43 @@ def with_ratings(
 ) -> tuple[list[AnsweredQuestion], str]:
     """The outcomes with LR-1 and LR-2 by the latest judge, and its name.
 
-    Empty if there was none.
+    The name is empty if there was no judge.
     """
-    files = sorted(folder.glob(f"*{_SUFFIX}"), key=lambda file: file.stat().st_mtime)
+    files = list(folder.glob(f"*{_SUFFIX}"))
     if not files:
         return list(outcomes), ""
-    known = _known(files[-1])
-    records, _ = read_records(files[-1])
+    latest = max(files, key=lambda file: file.stat().st_mtime)
+    known = _known(latest)
+    records, _ = read_records(latest)
     judge = str(records[-1]["judge"]) if records else ""
-    return [_add_rating(answer, known) for answer in outcomes], judge
+    return [_add_rating(answered, known) for answered in outcomes], judge
 
 
 def _add_rating(
     answered: AnsweredQuestion, known: Mapping[Key, tuple[Rating, str]]
 ) -> AnsweredQuestion:
-    rating, answer = known.get(answered.key, (None, ""))
-    if rating is None or answer != answered.outcome.answer:
+    outcome = answered.outcome
+    rating, rated_answer = known.get(answered.key, (None, ""))
+    if rating is None or rated_answer != outcome.answer:
         return answered
-    judged = scores(Case(answered.question, answered.outcome, rating=rating), _METRICS)
-    return replace(
-        answered,
-        outcome=replace(answered.outcome, scores=(*answered.outcome.scores, *judged)),
-    )
+    judged = scores(Case(answered.question, outcome, rating=rating), _METRICS)
+    outcome = replace(outcome, scores=(*outcome.scores, *judged))
+    return replace(answered, outcome=outcome)
 
 
 def _path(folder: Path, engine: Engine) -> Path:
-    version = prompts.version("judge_strict", "judge_permissive")
-    key = hashlib.sha256(f"{engine.info.fingerprint}\0{version}".encode()).hexdigest()[
-        :12
-    ]
-    return folder / f"{key}{_SUFFIX}"
+    """The file of a judge's ratings; other prompts make another file."""
+    version = prompts.version(*_RATERS)
+    key = f"{engine.info.fingerprint}\0{version}"
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    return folder / f"{digest[:_NAME_CHARACTERS]}{_SUFFIX}"
 
 
 def _known(path: Path) -> dict[Key, tuple[Rating, str]]:
-    known = {}
-    for record in read_records(path)[0]:
+    """The rating of each question, with the answer that was rated."""
+    known: dict[Key, tuple[Rating, str]] = {}
+    records, _ = read_records(path)
+    for record in records:
         match record:
             case {
                 "document": str(document),

@@ -53,16 +53,15 @@ def save(folder: Path, figures: TextFigures) -> None:
     if figures in known:
         return
     lines = [
-        orjson.dumps(asdict(each), option=orjson.OPT_APPEND_NEWLINE)
-        for each in (*known, figures)
+        orjson.dumps(asdict(text), option=orjson.OPT_APPEND_NEWLINE)
+        for text in (*known, figures)
     ]
+    path = folder / FILE_NAME
     try:
-        replace_file(folder / FILE_NAME, b"".join(lines), mode=0o644)
+        replace_file(path, b"".join(lines), mode=0o644)
     except OSError as error:
         hint = "Free some space, then run the command again to resume."
-        raise StorageError(
-            f"{folder / FILE_NAME}: {error.strerror or error}.", hint
-        ) from error
+        raise StorageError(f"{path}: {error.strerror or error}.", hint) from error
 
 
 def read(folder: Path) -> list[TextFigures]:
@@ -76,9 +75,8 @@ def read(folder: Path) -> list[TextFigures]:
     for line in lines:
         try:
             values = orjson.loads(line)
-            figures = TextFigures(
-                **{field.name: values[field.name] for field in fields(TextFigures)}
-            )
+            known = {field.name: values[field.name] for field in fields(TextFigures)}
+            figures = TextFigures(**known)
         except (orjson.JSONDecodeError, KeyError, TypeError):
             continue
         by_document[figures.document] = figures
@@ -86,17 +84,21 @@ def read(folder: Path) -> list[TextFigures]:
 
 
 def summary(texts: Collection[TextFigures]) -> str:
-    """All of them in one line; empty if there are none."""
-    pages, words = sum(text.pages for text in texts), sum(text.words for text in texts)
+    """All figures in one line; empty if there are none."""
+    pages = sum(text.pages for text in texts)
+    words = sum(text.words for text in texts)
     if not pages or not words:
         return ""
-    rate = 100 * (1 - sum(text.gist_words for text in texts) / words)
-    extractive = sum(text.extractive_gists for text in texts) / pages
-    return (
+    gist_words = sum(text.gist_words for text in texts)
+    extractive = sum(text.extractive_gists for text in texts)
+    prefilled = sum(text.prefilled for text in texts)
+    seconds = sum(text.seconds for text in texts)
+    compression_rate = 100 * (1 - gist_words / words)
+    facts = (
         f"Memories: {counted(len(texts), 'text')} of {words / len(texts):,.0f} words on average, "
-        f"{pages} pages of "
-        f"{words / pages:.0f}; compression rate {rate:.1f}; {extractive:.0%} of the gists "
-        "extractive; "
-        f"{sum(text.prefilled for text in texts) / words:.2f} tokens prefilled per word, "
-        f"{sum(text.seconds for text in texts):,.0f} s."
+        f"{pages} pages of {words / pages:.0f}",
+        f"compression rate {compression_rate:.1f}",
+        f"{extractive / pages:.0%} of the gists extractive",
+        f"{prefilled / words:.2f} tokens prefilled per word, {seconds:,.0f} s.",
     )
+    return "; ".join(facts)

@@ -38,15 +38,19 @@ def exact_match(answer: str, reference: str) -> float:
 
 def token_f1(answer: str, reference: str) -> float:
     """Harmonic mean of precision and recall of the words, with repetitions."""
-    answer_words, reference_words = _words(answer), _words(reference)
+    answer_words = _words(answer)
+    reference_words = _words(reference)
     if not answer_words or not reference_words:
         return float(answer_words == reference_words)
-    shared = (Counter(answer_words) & Counter(reference_words)).total()
-    return 2 * shared / (len(answer_words) + len(reference_words))
+    shared_words = Counter(answer_words) & Counter(reference_words)
+    length = len(answer_words) + len(reference_words)
+    return 2 * shared_words.total() / length
 
 
 def _words(text: str) -> list[str]:
-    return _ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split()
+    """Words in lower case, without punctuation and articles."""
+    plain = text.lower().translate(_PUNCTUATION)
+    return _ARTICLE.sub(" ", plain).split()
 
 
 @lru_cache(maxsize=4096)
@@ -78,9 +82,8 @@ _ALL = 100.0
 class Case:
     question: Question
     outcome: Outcome
-    pages: tuple[
-        Place, ...
-    ] = ()  # Bounds of the memory's pages in order; empty for readers without a memory
+    # Bounds of the memory's pages in order; empty for readers without a memory
+    pages: tuple[Place, ...] = ()
     rating: Rating | None = None  # The judge's rating of the answer, if any
 
 
@@ -109,94 +112,112 @@ def scores(
     Raises GistreadError for ROUGE without its package.
     """
     chosen = METRICS if names is None else set(names)
-    values = (
-        (metric.name, metric.of(case))
-        for metric in METRICS.values()
-        if metric.name in chosen
-    )
-    return tuple((name, value) for name, value in values if value is not None)
+    values: list[tuple[str, float]] = []
+    for metric in METRICS.values():
+        if metric.name in chosen:
+            value = metric.of(case)
+            if value is not None:
+                values.append((metric.name, value))
+    return tuple(values)
+
+
+# Computes a metric for a question; None if it does not apply
+_Measure = Callable[[Case], float | None]
 
 
 def _accuracy(case: Case) -> float | None:
-    if not case.question.choices:
+    question = case.question
+    outcome = case.outcome
+    if not question.choices:
         return None
-    return _share(
-        case.outcome.ended and case.outcome.choice == case.question.gold_choice
-    )
+    return _percent(outcome.ended and outcome.choice == question.gold_choice)
 
 
-def _matched(measure: Callable[[str, str], float]) -> Callable[[Case], float | None]:
-    """ "Not found" is an empty answer."""
+def _matched(similarity: Callable[[str, str], float]) -> _Measure:
+    """The similarity to the most similar reference. "Not found" counts as an empty answer."""
 
     def of(case: Case) -> float | None:
-        question, outcome = case.question, case.outcome
-        answer = outcome.answer if outcome.ended and outcome.has_answer else ""
-        if not question.references:
+        outcome = case.outcome
+        references = case.question.references
+        if not references:
             return None
-        return _ALL * max(
-            measure(answer, reference) for reference in question.references
-        )
+        answer = outcome.answer if outcome.ended and outcome.has_answer else ""
+        return _ALL * max(similarity(answer, reference) for reference in references)
 
     return of
 
 
-def _rouge(kind: str) -> Callable[[Case], float | None]:
+def _rouge(kind: str) -> _Measure:
+    """ROUGE of one of `ROUGE_KINDS` with the most similar reference."""
+
     def of(case: Case) -> float | None:
-        if not case.question.references:
+        references = case.question.references
+        if not references:
             return None
         answer = case.outcome.answer if case.outcome.ended else ""
-        return _ALL * max(
-            rouge(answer, reference)[kind] for reference in case.question.references
-        )
+        return _ALL * max(rouge(answer, reference)[kind] for reference in references)
 
     return of
 
 
-def _rated(least: Rating) -> Callable[[Case], float | None]:
+def _rated(least: Rating) -> _Measure:
+    """Whether the judge rates the answer at least so high."""
+
     def of(case: Case) -> float | None:
-        return None if case.rating is None else _share(case.rating >= least)
+        if case.rating is None:
+            return None
+        return _percent(case.rating >= least)
 
     return of
 
 
 def _page_recall(case: Case) -> float | None:
-    gold = pages_with(case.question.gold_places, case.pages)
-    return _ALL * len(gold & set(case.outcome.lookups)) / len(gold) if gold else None
+    gold_pages = pages_with(case.question.gold_places, case.pages)
+    if not gold_pages:
+        return None
+    looked_up = gold_pages & set(case.outcome.lookups)
+    return _ALL * len(looked_up) / len(gold_pages)
 
 
 def _gold_coverage(case: Case) -> float | None:
-    gold = case.question.gold_places
-    return _ALL * covered_share(gold, case.outcome.seen) if gold else None
+    gold_places = case.question.gold_places
+    if not gold_places:
+        return None
+    return _ALL * covered_share(gold_places, case.outcome.seen)
 
 
-def _not_found(case: Case) -> float | None:
-    return _share(not case.outcome.has_answer) if case.outcome.ended else None
-
-
-def _if_ended(of: Callable[[Outcome], float]) -> Callable[[Case], float | None]:
+def _if_ended(of: Callable[[Outcome], float]) -> _Measure:
+    """A value of the outcome, unless the question failed."""
     return lambda case: of(case.outcome) if case.outcome.ended else None
 
 
-def _share(true: bool) -> float:
-    return _ALL if true else 0.0
+def _if_known(of: Callable[[Outcome], bool | None]) -> _Measure:
+    """Whether something holds for the outcome, if that is known."""
+
+    def measure(case: Case) -> float | None:
+        holds = of(case.outcome)
+        return None if holds is None else _percent(holds)
+
+    return measure
 
 
-def _used(of: Callable[[Usage], int]) -> Callable[[Case], float | None]:
+def _used(of: Callable[[Usage], int]) -> _Measure:
+    """Tokens used."""
     return lambda case: float(of(case.outcome.usage))
 
 
-def _if_known(of: Callable[[Outcome], bool | None]) -> Callable[[Case], float | None]:
-    return lambda case: None if (true := of(case.outcome)) is None else _share(true)
+def _percent(holds: bool) -> float:
+    """100 or 0, whose mean is the share in per cent."""
+    return _ALL if holds else 0.0
 
 
 _AGREES_PARTLY = _rated(Rating.PARTIAL)
+_NOT_FOUND = _if_ended(lambda outcome: _percent(not outcome.has_answer))
 _QUOTES_HOLD = _if_known(lambda outcome: outcome.quotes_hold)
 _UNSUPPORTED = _if_known(lambda outcome: outcome.unsupported)
 _COMPRESSION_RATE = _if_ended(lambda outcome: outcome.compression_rate)
-_PREFILLED, _PROMPT = (
-    _used(lambda usage: usage.prefilled),
-    _used(lambda usage: usage.prefilled + usage.reused),
-)
+_PREFILLED = _used(lambda usage: usage.prefilled)
+_PROMPT = _used(lambda usage: usage.prefilled + usage.reused)
 _CONTEXT = _if_ended(lambda outcome: float(outcome.context_tokens))
 
 _METRICS = (
@@ -269,7 +290,7 @@ _METRICS = (
         "said that the book does not say, though it does",
         "%",
         False,
-        _not_found,
+        _NOT_FOUND,
     ),
     Metric(
         "quotes",
@@ -290,7 +311,7 @@ _METRICS = (
         "questions that got an answer",
         "%",
         True,
-        lambda case: _share(case.outcome.ended),
+        lambda case: _percent(case.outcome.ended),
     ),
     Metric(
         "compression-rate",
@@ -342,6 +363,14 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
 
 # Metrics of every task, in addition to `Task.metrics`.
 COSTS = (
-    *("ended", "not-found", "quotes", "unsupported", "compression-rate"),
-    *("lookups", "context-tokens", "prompt-tokens", "prefilled-tokens", "seconds"),
+    "ended",
+    "not-found",
+    "quotes",
+    "unsupported",
+    "compression-rate",
+    "lookups",
+    "context-tokens",
+    "prompt-tokens",
+    "prefilled-tokens",
+    "seconds",
 )

@@ -56,14 +56,11 @@ class Outcome:
     has_answer: bool = False
     choice: int | None = None  # Index of the chosen option
     lookups: tuple[int, ...] = ()  # Pages the reader asked for, in order
-    seen: tuple[
-        tuple[int, int], ...
-    ] = ()  # The book's text in the prompt of the answer: start and end, in order
+    # The book's text in the prompt of the answer: start and end, in order
+    seen: tuple[tuple[int, int], ...] = ()
     citations: tuple[tuple[int, int], ...] = ()
-    quotes_hold: bool | None = (
-        # Whether every quote shown is in the book word for word; None without quotes
-        None
-    )
+    # Whether every quote shown is in the book word for word; None without quotes
+    quotes_hold: bool | None = None
     # Whether a statement was marked as not supported, or a quotation replaced the answer; None if
     # not checked.
     unsupported: bool | None = None
@@ -87,36 +84,38 @@ def pages_with(gold: Iterable[Place], pages: Sequence[Place]) -> frozenset[int]:
     numbers: set[int] = set()
     for start, end in gold:
         first = max(0, bisect_right(starts, start) - 1)
-        for index in range(first, len(pages)):
-            if pages[index][0] >= end:
+        for number, (page_start, page_end) in enumerate(pages[first:], first + 1):
+            if page_start >= end:
                 break
-            if pages[index][1] > start:
-                numbers.add(index + 1)
+            if page_end > start:
+                numbers.add(number)
     return frozenset(numbers)
 
 
 def covered_share(gold: Iterable[Place], seen: Iterable[Place]) -> float:
     """Share of the characters of `gold` inside `seen`, from 0 to 1; 0 if `gold` is empty."""
-    sought, shown = merge_places(gold), merge_places(seen)
+    sought = merge_places(gold)
+    shown = merge_places(seen)
     length = sum(end - start for start, end in sought)
+    if not length:
+        return 0.0
     shared = 0
-    index = 0
     for start, end in sought:
-        while index < len(shown) and shown[index][1] <= start:
-            index += 1
-        at = index
-        while at < len(shown) and shown[at][0] < end:
-            shared += min(end, shown[at][1]) - max(start, shown[at][0])
-            at += 1
-    return shared / length if length else 0.0
+        for shown_start, shown_end in shown:
+            overlap = min(end, shown_end) - max(start, shown_start)
+            shared += max(0, overlap)
+    return shared / length
 
 
 def merge_places(places: Iterable[Place], gap: int = 0) -> tuple[Place, ...]:
     """Sort places and merge those at most `gap` apart, without empty ones."""
     merged: list[Place] = []
-    for start, end in sorted(place for place in places if place[0] < place[1]):
+    for start, end in sorted(places):
+        if start >= end:
+            continue
         if merged and start <= merged[-1][1] + gap:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            last_start, last_end = merged[-1]
+            merged[-1] = (last_start, max(end, last_end))
         else:
             merged.append((start, end))
     return tuple(merged)

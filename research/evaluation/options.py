@@ -22,7 +22,7 @@ Run the same command again to resume a stopped run."""
 
 
 def parse(words: list[str]) -> argparse.Namespace:
-    """Raises UsageError; SystemExit after `--help`."""
+    """The options of a command line. Raises UsageError; SystemExit after `--help`."""
     parser = Parser(
         "python -m research.evaluation",
         "Evaluate readers on questions with known answers.",
@@ -154,11 +154,13 @@ def parse(words: list[str]) -> argparse.Namespace:
 
 
 def readers(text: str) -> tuple[str, ...]:
+    """The readers that an option names, each once: `bm25,dos`, or `all`."""
     if text == "all":
         return tuple(METHODS)
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
-    if unknown := [name for name in names if name not in METHODS]:
-        raise argparse.ArgumentTypeError(
-            f"no reader {unknown[0]!r}; use {', '.join(METHODS)}"
-        )
-    return names
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in METHODS:
+            raise argparse.ArgumentTypeError(
+                f"no reader {name!r}; use {', '.join(METHODS)}"
+            )
+    return tuple(dict.fromkeys(names))

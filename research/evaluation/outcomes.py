@@ -32,15 +32,14 @@ class AnsweredQuestion:
 
 
 def to_json(answered: AnsweredQuestion) -> Json:
-    question, outcome = asdict(answered.question), asdict(answered.outcome)
+    question = asdict(answered.question)
+    outcome = asdict(answered.outcome)
+    # The outcome has both under other names.
+    del question["id"], question["text"]
     usage = outcome.pop("usage")
     return {
         **outcome,
-        **{
-            name: value
-            for name, value in question.items()
-            if name not in ("id", "text")
-        },
+        **question,
         "scores": dict(answered.outcome.scores),
         "compression_rate": round(answered.outcome.compression_rate, 3),
         "prefilled": usage["prefilled"],
@@ -58,19 +57,16 @@ def from_json(line: Json) -> AnsweredQuestion:
     if "found" in values:
         values["has_answer"] = values["found"]  # Its name in older files.
     values["id"] = values["question"]
-    usage = Usage(
-        *(
-            values[name]
-            for name in ("prefilled", "reused", "generated", "engine_seconds")
-        )
+    values["usage"] = Usage(
+        prefilled=values["prefilled"],
+        reused=values["reused"],
+        generated=values["generated"],
+        seconds=values["engine_seconds"],
     )
-    scores = tuple(
+    values["scores"] = tuple(
         (str(name), float(score)) for name, score in values["scores"].items()
     )
-    return AnsweredQuestion(
-        _build(Question, values),
-        _build(Outcome, {**values, "usage": usage, "scores": scores}),
-    )
+    return AnsweredQuestion(_build(Question, values), _build(Outcome, values))
 
 
 class OutcomeFile:
@@ -121,12 +117,14 @@ class OutcomeFile:
 def read_outcomes(path: Path) -> dict[Key, AnsweredQuestion]:
     """The outcomes of a run, which may be under way. Raises StorageError."""
     try:
-        return _read(path)[0]
+        known, _ = _read(path)
     except OSError as error:
         raise _storage_error(path, error) from error
+    return known
 
 
 def _read(path: Path) -> tuple[dict[Key, AnsweredQuestion], int]:
+    """The outcomes in a file, and the length of its whole lines. Raises StorageError, OSError."""
     known: dict[Key, AnsweredQuestion] = {}
     length = 0
     with path.open("rb") as file:
@@ -152,13 +150,16 @@ def _read(path: Path) -> tuple[dict[Key, AnsweredQuestion], int]:
 
 
 def _build(kind: type[T], values: Mapping[str, Any]) -> T:
-    return kind(
-        **{field.name: _to_tuples(values[field.name]) for field in fields(kind)}
-    )
+    """A data class from values by the names of its fields. Raises KeyError."""
+    members = {field.name: _to_tuples(values[field.name]) for field in fields(kind)}
+    return kind(**members)
 
 
 def _to_tuples(value: Any) -> Any:
-    return tuple(map(_to_tuples, value)) if isinstance(value, list) else value
+    """The value with tuples in place of lists, at any depth."""
+    if not isinstance(value, list):
+        return value
+    return tuple(map(_to_tuples, value))
 
 
 def _storage_error(path: Path, error: OSError) -> StorageError:
@@ -171,6 +172,7 @@ def _storage_error(path: Path, error: OSError) -> StorageError:
 def by_reader(
     outcomes: Iterable[AnsweredQuestion],
 ) -> dict[str, list[AnsweredQuestion]]:
+    """The answers by the name of their reader."""
     readers: dict[str, list[AnsweredQuestion]] = {}
     for answered in outcomes:
         readers.setdefault(answered.outcome.reader, []).append(answered)

@@ -39,7 +39,7 @@ from gistread.readers.answering import ReaderOptions
 from gistread.readers.lookups import prepare
 from research.evaluation.asking import ask
 from research.evaluation.metrics import COSTS, Case, scores
-from research.evaluation.model import Document, Outcome, Question
+from research.evaluation.model import Document, Outcome, Place, Question
 from research.evaluation.outcomes import AnsweredQuestion, Key, OutcomeFile
 from research.evaluation.readers import METHODS, uses_memory
 from research.evaluation.tasks.registry import Task
@@ -62,9 +62,8 @@ class RunConfig:
     task: str = ""
 
     def focus(self, document: Document) -> GistFocus:
-        return GistFocus(
-            self.preset or built_in_presets().get(document.preset, FICTION), self.task
-        )
+        preset = self.preset or built_in_presets().get(document.preset, FICTION)
+        return GistFocus(preset, self.task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,32 +89,29 @@ class Plan:
 
     @property
     def questions(self) -> int:
-        return len(self.readers) * sum(
-            len(document.questions) for document in self.documents
-        )
+        """How many answers the run will have."""
+        questions = sum(len(document.questions) for document in self.documents)
+        return len(self.readers) * questions
 
     def todo(self, known: Mapping[Key, AnsweredQuestion]) -> list[Todo]:
         """Questions without an outcome, in the order asked: readers without a memory first."""
-        readers = sorted(self.readers, key=lambda name: uses_memory(name))
+        readers = sorted(self.readers, key=uses_memory)
         done = {
             key
             for key, answered in known.items()
             if answered.outcome.ended or not self.retry
         }
-        all_todos = [
-            Todo(
-                document,
-                reader,
-                tuple(
-                    q
-                    for q in document.questions
-                    if (document.id, q.id, reader) not in done
-                ),
-            )
-            for document in self.documents
-            for reader in readers
-        ]
-        return [todo for todo in all_todos if todo.questions]
+        todos: list[Todo] = []
+        for document in self.documents:
+            for reader in readers:
+                questions = tuple(
+                    question
+                    for question in document.questions
+                    if (document.id, question.id, reader) not in done
+                )
+                if questions:
+                    todos.append(Todo(document, reader, questions))
+        return todos
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,16 +154,17 @@ async def run(
 ) -> AsyncGenerator[RunEvent, None]:
     """Ask all questions without an outcome; may be killed at any time.
 
-    Raises EngineError, StorageError.
+    `engine` builds memories, `asking` answers. Raises EngineError, StorageError.
     """
-    async with aclosing(
-        stream_events(_Run(plan, engine, asking or engine, store, outcomes).work)
-    ) as events:
+    work = _Run(plan, engine, asking or engine, store, outcomes).work
+    async with aclosing(stream_events(work)) as events:
         async for event in events:
             yield event
 
 
 class _Run:
+    """A run under way: several texts at once, and of each one reader after another."""
+
     def __init__(
         self,
         plan: Plan,
@@ -181,23 +178,19 @@ class _Run:
         self._asking = asking
         self._store = store
         self._outcomes = outcomes
-        # By default one question at a time on this machine, since their time is measured.
         parallel = asking.info.parallel
-        self._at_once = max(
-            1, min(plan.at_once or (parallel if asking.info.is_remote else 1), parallel)
-        )
+        # By default one question at a time on this machine, since their time is measured.
+        usual = parallel if asking.info.is_remote else 1
+        self._at_once = max(1, min(plan.at_once or usual, parallel))
         self._limit = asyncio.Semaphore(self._at_once)
-        self._texts = 0
+        self._texts = 0  # Tasks that ask about texts
         self._failures = 0  # Engine failures in a row
 
     async def work(self, emit: Emit[RunEvent]) -> None:
-        todo = self._plan.todo(self._outcomes.known)
-        waiting = iter(
-            [
-                list(todos)
-                for _, todos in groupby(todo, key=lambda each: each.document.id)
-            ]
-        )
+        """Ask all open questions. Raises EngineError, StorageError."""
+        todos = self._plan.todo(self._outcomes.known)
+        by_document = groupby(todos, key=lambda todo: todo.document.id)
+        waiting = iter([list(todos_of_text) for _, todos_of_text in by_document])
         async with asyncio.TaskGroup() as tasks:
             self._begin_texts(waiting, emit, tasks)
 
@@ -207,6 +200,7 @@ class _Run:
         emit: Emit[RunEvent],
         tasks: asyncio.TaskGroup,
     ) -> None:
+        """Begin as many texts as questions can be asked at once."""
         while self._texts < self._at_once:
             self._texts += 1
             tasks.create_task(self._ask_texts(waiting, emit, tasks))
@@ -217,10 +211,13 @@ class _Run:
         emit: Emit[RunEvent],
         tasks: asyncio.TaskGroup,
     ) -> None:
+        """Ask about one waiting text after another.
+
+        After the first reader of the first text, others begin beside it.
+        """
         for todos in waiting:
-            text = _Text(
-                todos[0].document, self._plan, self._engine, self._asking, self._store
-            )
+            document = todos[0].document
+            text = _Text(document, self._plan, self._engine, self._asking, self._store)
             for todo in todos:
                 async with aclosing(text.prepare_for(todo.reader)) as preparing:
                     async for event in preparing:
@@ -237,13 +234,17 @@ class _Run:
     async def _ask(
         self, text: "_Text", todo: Todo, question: Question, emit: Emit[RunEvent]
     ) -> None:
+        """Ask one question. Raises EngineError after too many failures of the engine in a row."""
         try:
             await emit(QuestionStarted(todo.document, todo.reader, question))
             outcome, lost = await text.ask(question, todo.reader)
             answered = AnsweredQuestion(question, outcome)
             self._outcomes.append(answered)
             await emit(QuestionMeasured(answered))
-            self._failures = 0 if outcome.ended else self._failures + (lost is not None)
+            if outcome.ended:
+                self._failures = 0
+            elif lost is not None:
+                self._failures += 1
             if lost is not None and self._failures >= FAILURES_IN_A_ROW:
                 raise lost
         finally:
@@ -251,6 +252,8 @@ class _Run:
 
 
 class _Text:
+    """A document with its memory, once that is needed."""
+
     def __init__(
         self,
         document: Document,
@@ -275,31 +278,32 @@ class _Text:
     async def prepare_for(
         self, reader: str
     ) -> AsyncGenerator[MemoryProgress | ArtifactBuilt, None]:
+        """Build the memory and the artifacts that a reader uses; failures go to `unready`."""
         if not uses_memory(reader):
             return
+        method = METHODS[reader]
         try:
             if not self._memory.complete and self._unread is None:
                 async with aclosing(self._read()) as reading:
-                    async for grown in reading:
-                        yield grown
+                    async for memory_progress in reading:
+                        yield memory_progress
         except EngineError as error:
             self._unread = error
         if self._unread is not None:
-            if METHODS[reader].needs_memory:
+            if method.needs_memory:
                 self.unready[reader] = self._unread
             return
         try:
+            names = list(method.artifacts)
             # All readers must see the same summaries, whichever built them first.
-            names = (("summaries",) if await self._outgrows() else ()) + METHODS[
-                reader
-            ].artifacts
+            if await self._outgrows():
+                names.insert(0, "summaries")
             for name in names:
-                async with aclosing(
-                    ARTIFACTS[name].build(self._memory, self._engine)
-                ) as making:
-                    async for progress in making:
+                building = ARTIFACTS[name].build(self._memory, self._engine)
+                async with aclosing(building) as steps:
+                    async for step in steps:
                         yield ArtifactBuilt(
-                            self._document, reader, name, progress.done, progress.total
+                            self._document, reader, name, step.done, step.total
                         )
         except EngineError as error:
             self.unready[reader] = error
@@ -307,6 +311,7 @@ class _Text:
     async def ask(
         self, question: Question, reader: str
     ) -> tuple[Outcome, EngineError | None]:
+        """The outcome with its scores, and an error of the engine."""
         plan = self._plan
         outcome = Outcome(
             plan.task.name, self._document.id, question.id, reader, question.text
@@ -326,22 +331,19 @@ class _Text:
         return _add_scores(plan.task, question, outcome, self._memory), lost
 
     async def _outgrows(self) -> bool:
+        """Whether all gists and the pages looked up do not fit a prompt together."""
         entries = self._memory.entries
         options = self._plan.options
         window = self._asking.info.context_tokens
         if not entries:
             return False
-        gists = await self._asking.count(
-            "\n\n".join(entry.gist.text for entry in entries)
-        )
-        page = (
-            TOKENS_PER_WORD * sum(entry.page.words for entry in entries) / len(entries)
-        )
-        room = min(
-            window - PROMPT_TOKENS - options.answer_tokens,
-            options.budget_tokens or window,
-        )
-        return gists + _TAG_TOKENS * len(entries) + options.max_pages * page > room
+        gists = "\n\n".join(entry.gist.text for entry in entries)
+        gist_tokens = await self._asking.count(gists) + _TAG_TOKENS * len(entries)
+        words = sum(entry.page.words for entry in entries)
+        page_tokens = TOKENS_PER_WORD * words / len(entries)
+        needed_tokens = gist_tokens + options.max_pages * page_tokens
+        room = window - PROMPT_TOKENS - options.answer_tokens
+        return needed_tokens > min(room, options.budget_tokens or window)
 
     async def _read(self) -> AsyncGenerator[MemoryProgress, None]:
         document = self._document
@@ -353,32 +355,29 @@ class _Text:
         size = choose_size(document.book.words, info.context_tokens, *bounds)
         focus = replace(config.focus(document), wording=info.wording)
         request = MemoryRequest(info.name, info.fingerprint, size, config.mode, focus)
-        kept = await asyncio.to_thread(self._store.open, document.book, request)
-        with kept:
-            self._memory, notice = kept.memory, kept.notice
-            yield MemoryProgress(document, kept.memory, notice)
-            async with aclosing(read_book(kept, self._engine)) as reading:
+        writer = await asyncio.to_thread(self._store.open, document.book, request)
+        with writer:
+            self._memory = writer.memory
+            notice = writer.notice
+            yield MemoryProgress(document, writer.memory, notice)
+            async with aclosing(read_book(writer, self._engine)) as reading:
                 async for _ in reading:
-                    news, notice = (
-                        kept.notice if kept.notice != notice else "",
-                        kept.notice,
-                    )
-                    yield MemoryProgress(document, kept.memory, news)
-        with suppress(GistreadError):  # only makes the first question faster
-            await prepare(kept.memory, self._asking)
+                    new_notice = writer.notice if writer.notice != notice else ""
+                    notice = writer.notice
+                    yield MemoryProgress(document, writer.memory, new_notice)
+        # If it fails, the first question only takes longer.
+        with suppress(GistreadError):
+            await prepare(writer.memory, self._asking)
 
 
 def _add_scores(
     task: Task, question: Question, outcome: Outcome, memory: GistMemory
 ) -> Outcome:
-    opens = uses_memory(outcome.reader)
-    if opens:
+    pages: tuple[Place, ...] = ()
+    if uses_memory(outcome.reader):
         pages = tuple((entry.page.start, entry.page.end) for entry in memory.entries)
-    else:
-        pages = ()
-    return replace(
-        outcome, scores=scores(Case(question, outcome, pages), (*task.metrics, *COSTS))
-    )
+    case = Case(question, outcome, pages)
+    return replace(outcome, scores=scores(case, (*task.metrics, *COSTS)))
 
 
 def sample(
@@ -386,32 +385,30 @@ def sample(
 ) -> list[Document]:
     """At most `limit` questions, taken in turn from at most `most_documents`. Either 0: all."""
     with_questions = [document for document in documents if document.questions]
-    drawn = sorted(with_questions, key=lambda document: _draw_key(seed, document.id))[
-        : most_documents or None
-    ]
-    turns = [
-        (turn, place, question.id)
-        for place, document in enumerate(drawn)
-        for turn, question in enumerate(
-            sorted(document.questions, key=lambda q: _draw_key(seed, document.id, q.id))
-        )
-    ]
+    shuffled = sorted(with_questions, key=lambda document: _draw_key(seed, document.id))
+    drawn = shuffled[: most_documents or None]
+    # The first question of each document, then the second of each, and so on
+    turns: list[tuple[int, int, str]] = []
+    for place, document in enumerate(drawn):
+        ids = [question.id for question in document.questions]
+        ids.sort(key=lambda id_: _draw_key(seed, document.id, id_))
+        turns += [(turn, place, id_) for turn, id_ in enumerate(ids)]
     chosen: dict[str, set[str]] = {}
     for _, place, question_id in sorted(turns)[: limit or None]:
         chosen.setdefault(drawn[place].id, set()).add(question_id)
-    return [
-        replace(
-            document,
-            questions=tuple(
-                q for q in document.questions if q.id in chosen[document.id]
-            ),
+    sampled: list[Document] = []
+    for document in with_questions:
+        chosen_ids = chosen.get(document.id, set())
+        questions = tuple(
+            question for question in document.questions if question.id in chosen_ids
         )
-        for document in with_questions
-        if document.id in chosen
-    ]
+        if questions:
+            sampled.append(replace(document, questions=questions))
+    return sampled
 
 
 def _draw_key(seed: int, *names: str) -> str:
+    """A key by which names are in random order, the same for equal seeds."""
     return hashlib.sha256("\0".join((str(seed), *names)).encode()).hexdigest()
 
 
@@ -425,24 +422,29 @@ async def stream_events(
     queue: asyncio.Queue[tuple[Event, asyncio.Future[None]] | None] = asyncio.Queue()
 
     async def emit(event: Event) -> None:
-        taken = asyncio.get_running_loop().create_future()
-        queue.put_nowait((event, taken))
-        await taken
+        """Wait until the event has been consumed."""
+        consumed = asyncio.get_running_loop().create_future()
+        queue.put_nowait((event, consumed))
+        await consumed
 
     task = asyncio.ensure_future(work(emit))
     task.add_done_callback(lambda _: queue.put_nowait(None))
     try:
-        while (next_event := await queue.get()) is not None:
-            event, taken = next_event
+        while (item := await queue.get()) is not None:
+            event, consumed = item
             yield event
-            if not taken.done():
-                taken.set_result(None)
+            if not consumed.done():
+                consumed.set_result(None)
         await task
     except BaseExceptionGroup as group:
-        first: BaseException = group
-        while isinstance(first, BaseExceptionGroup):
-            first = first.exceptions[0]
-        raise first from None
+        raise _first_of(group) from None
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+def _first_of(error: BaseException) -> BaseException:
+    """The first error in a group, and in the groups within."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

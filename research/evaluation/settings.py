@@ -23,10 +23,8 @@ class RunSettings:
     model: str
     fingerprint: str  # Hash of the model's weights
     context_tokens: int
-    asking_model: str = (
-        # The model that answers, if another; empty or 0 otherwise, also in the next two
-        ""
-    )
+    # The model that answers, if another; empty or 0 otherwise, also in the next two
+    asking_model: str = ""
     asking_fingerprint: str = ""
     asking_context_tokens: int = 0
     embedding: str = ""  # Fingerprint of the embedding model; empty without one
@@ -57,9 +55,8 @@ def save_or_compare(folder: Path, settings: RunSettings) -> None:
         if path.exists():
             _refuse_others(folder, read_settings(folder), settings)
             return
-        document = orjson.dumps(
-            asdict(settings), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-        )
+        layout = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        document = orjson.dumps(asdict(settings), option=layout)
         replace_file(path, document, mode=0o644)
     except OSError as error:
         raise StorageError(
@@ -76,13 +73,9 @@ def read_settings(folder: Path) -> RunSettings:
     path = folder / FILE_NAME
     try:
         stored: dict[str, Any] = orjson.loads(path.read_bytes())
-        return RunSettings(
-            **{
-                field.name: stored[field.name]
-                for field in fields(RunSettings)
-                if field.name in stored
-            }
-        )
+        names = [field.name for field in fields(RunSettings)]
+        known = {name: stored[name] for name in names if name in stored}
+        return RunSettings(**known)
     except FileNotFoundError:
         raise UsageError(
             f"{folder} has no run: {FILE_NAME} is missing.",
@@ -97,38 +90,35 @@ def read_settings(folder: Path) -> RunSettings:
 
 
 def _refuse_others(folder: Path, stored: RunSettings, current: RunSettings) -> None:
-    names = [field.name for field in fields(RunSettings)]
-    differing = [
-        name for name in names if getattr(stored, name) != getattr(current, name)
-    ]
-    if not differing:
-        return
-    differences = ", ".join(
-        f"{name} ({getattr(stored, name)!r} there, {getattr(current, name)!r} here)"
-        for name in differing
-    )
-    raise UsageError(
-        f"{folder} holds a run with other settings: {differences}.",
-        "Choose another --out, or resume with the settings of that run.",
-    )
+    """Raises UsageError if the settings differ."""
+    differences: list[str] = []
+    for field in fields(RunSettings):
+        there = getattr(stored, field.name)
+        here = getattr(current, field.name)
+        if there != here:
+            differences.append(f"{field.name} ({there!r} there, {here!r} here)")
+    if differences:
+        raise UsageError(
+            f"{folder} holds a run with other settings: {', '.join(differences)}.",
+            "Choose another --out, or resume with the settings of that run.",
+        )
 
 
 def data_hash(path: Path) -> str:
     """SHA-256 of a file, or of all names and files in a folder. Raises UsageError if unreadable."""
     digest = hashlib.sha256()
-    if not path.is_dir():
-        files = [path]
-    else:
+    is_folder = path.is_dir()
+    files = [path]
+    if is_folder:
         files = sorted(file for file in path.rglob("*") if file.is_file())
     try:
         for file in files:
-            if path.is_dir():
-                digest.update(
-                    f"{file.relative_to(path).as_posix()}\0{file.stat().st_size}\0".encode()
-                )
+            if is_folder:
+                name = file.relative_to(path).as_posix()
+                digest.update(f"{name}\0{file.stat().st_size}\0".encode())
             with file.open("rb") as opened:
-                while piece := opened.read(1 << 20):
-                    digest.update(piece)
+                while block := opened.read(1 << 20):
+                    digest.update(block)
     except OSError as error:
         raise UsageError(
             f"{error.filename or path}: {error.strerror or error}.",

@@ -32,11 +32,9 @@ class Estimate:
 
     @property
     def excludes_zero(self) -> bool:
-        return (
-            self.low is not None
-            and self.high is not None
-            and (self.low > 0 or self.high < 0)
-        )
+        if self.low is None or self.high is None:
+            return False
+        return self.low > 0 or self.high < 0
 
 
 def estimate(
@@ -116,53 +114,49 @@ def tabulate(
     seed: int = 0,
 ) -> Table:
     """The table of these outcomes by row. `baselines` names the row that each is compared with."""
-    values = {name: _values(each) for name, each in outcomes.items()}
+    values_of_rows = {name: _values(answers) for name, answers in outcomes.items()}
+    measured = set().union(*values_of_rows.values())
     applicable = [
-        name
-        for name in dict.fromkeys((*metrics, *COSTS))
-        if any(name in own for own in values.values())
+        name for name in dict.fromkeys((*metrics, *COSTS)) if name in measured
     ]
-    rows = []
-    for name, each in outcomes.items():
-        own = values[name]
-        base = values.get(baselines.get(name, ""), {})
-        means = {
-            metric: estimate(own[metric], seed=seed)
-            for metric in applicable
-            if metric in own
-        }
+    rows: list[Row] = []
+    for name, answers in outcomes.items():
+        values = values_of_rows[name]
+        baseline = baselines.get(name, "")
+        baseline_values = values_of_rows.get(baseline, {})
+        own_metrics = [metric for metric in applicable if metric in values]
+        means = {metric: estimate(values[metric], seed=seed) for metric in own_metrics}
         gains = {
-            metric: difference(own[metric], base[metric], seed=seed)
-            for metric in applicable
-            if metric in own and metric in base
+            metric: difference(values[metric], baseline_values[metric], seed=seed)
+            for metric in own_metrics
+            if metric in baseline_values
         }
-        rows.append(
-            Row(
-                name,
-                questions=len(each),
-                documents=len({answered.outcome.document for answered in each}),
-                figures=_known(means),
-                against_baseline=_known(gains),
-                baseline=baselines.get(name, "") if base else "",
-            )
+        row = Row(
+            name,
+            questions=len(answers),
+            documents=len({answered.outcome.document for answered in answers}),
+            figures=_known(means),
+            against_baseline=_known(gains),
+            baseline=baseline if baseline_values else "",
         )
+        rows.append(row)
+    answer_metrics = tuple(name for name in applicable if name not in COSTS)
     costs = tuple(name for name in applicable if name in COSTS)
-    return Table(
-        tuple(rows), tuple(name for name in applicable if name not in COSTS), costs
-    )
+    return Table(tuple(rows), answer_metrics, costs)
 
 
 def _values(outcomes: Iterable[AnsweredQuestion]) -> dict[str, dict[Key, float]]:
+    """The value of each metric for each question."""
     values: dict[str, dict[Key, float]] = {}
     for answered in outcomes:
+        key = (answered.outcome.document, answered.outcome.question)
         for name, value in answered.outcome.scores:
-            values.setdefault(name, {})[
-                answered.outcome.document, answered.outcome.question
-            ] = value
+            values.setdefault(name, {})[key] = value
     return values
 
 
 def _known(estimates: Mapping[str, Estimate | None]) -> dict[str, Estimate]:
+    """Those that are not None."""
     return {name: figure for name, figure in estimates.items() if figure is not None}
 
 
@@ -178,30 +172,29 @@ Cells = list[list[str]]  # Rows of equal length; the first holds the column head
 
 
 def figures(table: Table, names: Sequence[str]) -> Cells:
-    rows = [
-        [
-            row.name,
-            str(row.questions),
-            *(_cell(row.figures.get(name), name) for name in names),
-        ]
-        for row in table.rows
-    ]
-    return [["reader", "n", *map(_head, names)], *rows]
+    """The means of these metrics, a row for each reader."""
+    cells: Cells = [["reader", "n", *map(_head, names)]]
+    for row in table.rows:
+        means = [_cell(row.figures.get(name), name) for name in names]
+        cells.append([row.name, str(row.questions), *means])
+    return cells
 
 
 def differences(table: Table) -> Cells:
     """The differences of each row from its baseline; only heads if there are none."""
     names = table.metrics
-    held = [row for row in table.rows if row.against_baseline]
-    baselines = {row.baseline for row in held}
-    baseline = baselines.pop() if len(baselines) == 1 else ""
-    first = [f"− {baseline}"] if baseline else ["reader", "against"]
-    rows = [
-        [row.name, row.baseline][: len(first)]
-        + [_difference(row.against_baseline.get(name), name) for name in names]
-        for row in held
-    ]
-    return [[*first, *map(_head, names)], *rows]
+    compared = [row for row in table.rows if row.against_baseline]
+    baselines = {row.baseline for row in compared}
+    has_one_baseline = len(baselines) == 1
+    first_heads = (
+        [f"− {baselines.pop()}"] if has_one_baseline else ["reader", "against"]
+    )
+    cells: Cells = [[*first_heads, *map(_head, names)]]
+    for row in compared:
+        first_cells = [row.name] if has_one_baseline else [row.name, row.baseline]
+        gains = [_difference(row.against_baseline.get(name), name) for name in names]
+        cells.append([*first_cells, *gains])
+    return cells
 
 
 def _head(name: str) -> str:
@@ -234,28 +227,30 @@ def _difference(gain: Estimate | None, name: str) -> str:
 def _verdict(gain: Estimate, name: str) -> str:
     if not gain.excludes_zero or gain.questions < FEWEST:
         return UNSURE
-    if (gain.mean > 0) == (METRICS[name].more_is_better is not False):
-        return BETTER
-    return WORSE
+    is_more = gain.mean > 0
+    less_is_better = METRICS[name].more_is_better is False
+    return WORSE if is_more == less_is_better else BETTER
 
 
 def _places(name: str, value: float) -> int:
-    if METRICS[name].unit == "tokens" or not math.isfinite(value):
+    """Decimals of a value."""
+    unit = METRICS[name].unit
+    if unit == "tokens" or not math.isfinite(value):
         return 0
-    return 1 if METRICS[name].unit == "%" or abs(value) < _THREE_DIGITS else 0
+    return 1 if unit == "%" or abs(value) < _THREE_DIGITS else 0
 
 
 def markdown(cells: Cells) -> str:
     """A Markdown table with aligned columns, numbers from the second on."""
     rows = [[cell.replace("|", "\\|") for cell in row] for row in cells]
-    columns = list(zip(*rows, strict=True))
-    widths = [max(_LEAST_WIDTH, *map(len, column)) for column in columns]
-    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
-    padded = [
-        [
-            row[0].ljust(widths[0]),
-            *(row[index].rjust(widths[index]) for index in range(1, len(row))),
+    columns = zip(*rows, strict=True)
+    first_width, *widths = [max(_LEAST_WIDTH, *map(len, column)) for column in columns]
+    padded: list[list[str]] = []
+    for first, *others in rows:
+        numbers = [
+            cell.rjust(width) for cell, width in zip(others, widths, strict=True)
         ]
-        for row in rows
-    ]
-    return "\n".join(f"| {' | '.join(row)} |" for row in (padded[0], rule, *padded[1:]))
+        padded.append([first.ljust(first_width), *numbers])
+    rule = ["-" * first_width, *("-" * (width - 1) + ":" for width in widths)]
+    padded.insert(1, rule)
+    return "\n".join(f"| {' | '.join(row)} |" for row in padded)

@@ -9,13 +9,11 @@ from gistread.prompts import PromptTemplate
 
 @cache
 def load(name: str) -> PromptTemplate:
-    return PromptTemplate(
-        name,
-        Path(__file__).with_name(f"{name}.txt").read_text(encoding="utf-8").strip(),
-    )
+    file = Path(__file__).with_name(f"{name}.txt")
+    return PromptTemplate(name, file.read_text(encoding="utf-8").strip())
 
 
 def version(*names: str) -> str:
     """A hash of these prompts."""
-    texts = (f"{name}\0{load(name).text}\0" for name in names)
-    return hashlib.sha256("".join(texts).encode()).hexdigest()[:12]
+    texts = "".join(f"{name}\0{load(name).text}\0" for name in names)
+    return hashlib.sha256(texts.encode()).hexdigest()[:12]

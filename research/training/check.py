@@ -1,6 +1,6 @@
-"""Check the starter with its adapter and ship the result with gistread.
+"""Checks the starter with its adapter, and writes the result that is shipped with gistread.
 
-Python -m research.training.check.
+python -m research.training.check
 """
 
 import asyncio
@@ -17,15 +17,11 @@ from gistread.paths import default_paths
 
 async def main() -> None:
     engine = new_engine(find_source(STARTER), Config(), default_paths())
-    fingerprint = (await engine.start()).fingerprint
+    info = await engine.start()
     result = await check_model(engine)
     await engine.close()
-    SHIPPED.write_bytes(
-        orjson.dumps(
-            {"fingerprint": fingerprint, "verdict": asdict(result)},
-            option=orjson.OPT_INDENT_2,
-        )
-    )
+    document = {"fingerprint": info.fingerprint, "verdict": asdict(result)}
+    SHIPPED.write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2))
     print(result.line)
 
 

@@ -14,7 +14,7 @@ from research.training.tales import Choices, FairyTales, Mentions, TaleLookups
 
 
 class Source(Protocol):
-    """Packs of examples over one text each, by number; numbers go on for ever."""
+    """Packs of examples over one text each, by a number that has no upper limit."""
 
     def examples(self, number: int) -> list[Example]: ...
 

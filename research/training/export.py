@@ -1,6 +1,6 @@
-"""Write a checkpoint as a GGUF adapter for llama.cpp.
+"""Writes a checkpoint as a GGUF adapter for llama.cpp.
 
-Python -m research.training.export CHECKPOINT ADAPTER.gguf.
+python -m research.training.export CHECKPOINT ADAPTER.gguf
 """
 
 import argparse
@@ -19,8 +19,9 @@ def restored(path: Path, model: Starter) -> Adapter:
     state = torch.load(path, weights_only=True)
     adapter = Adapter(LoraShape(*state["shape"]), model.sizes, model.layers)
     with torch.no_grad():
-        for parameter, kept in zip(adapter.parameters(), state["adapter"], strict=True):
-            parameter.copy_(kept)
+        pairs = zip(adapter.parameters(), state["adapter"], strict=True)
+        for parameter, saved in pairs:
+            parameter.copy_(saved)
     return adapter
 
 
@@ -49,8 +50,10 @@ def main() -> None:
     parser.add_argument("checkpoint", type=Path)
     parser.add_argument("adapter", type=Path)
     arguments = parser.parse_args()
-    export(restored(arguments.checkpoint, Starter(starter_path())), arguments.adapter)
-    print(f"{arguments.adapter}: {arguments.adapter.stat().st_size / 1e6:.1f} MB")
+    model = Starter(starter_path())
+    export(restored(arguments.checkpoint, model), arguments.adapter)
+    megabytes = arguments.adapter.stat().st_size / 1e6
+    print(f"{arguments.adapter}: {megabytes:.1f} MB")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
-from gguf import GGUFReader, dequantize
+from gguf import GGUFReader, ReaderTensor, dequantize
 
 from research.training.packing import Packed
 
@@ -59,15 +59,16 @@ class Adapter(torch.nn.Module):
         super().__init__()
         self.shape = shape
         random = torch.Generator().manual_seed(seed)
-        self.a, self.b = torch.nn.ParameterDict(), torch.nn.ParameterDict()
+        self.a = torch.nn.ParameterDict()
+        self.b = torch.nn.ParameterDict()
         for layer in range(shape.first_layer, layers):
             for name in LINEAR:
-                out, into = sizes[name]
-                a = torch.randn(shape.rank, into, generator=random) / math.sqrt(into)
-                self.a[f"{layer}_{name}"] = torch.nn.Parameter(a)
-                self.b[f"{layer}_{name}"] = torch.nn.Parameter(
-                    torch.zeros(out, shape.rank)
-                )
+                outputs, inputs = sizes[name]
+                a = torch.randn(shape.rank, inputs, generator=random)
+                b = torch.zeros(outputs, shape.rank)
+                key = f"{layer}_{name}"
+                self.a[key] = torch.nn.Parameter(a / math.sqrt(inputs))
+                self.b[key] = torch.nn.Parameter(b)
 
     def tensors(self) -> Iterator[tuple[str, np.ndarray]]:
         """Each matrix under its name in a GGUF adapter."""
@@ -77,9 +78,9 @@ class Adapter(torch.nn.Module):
                 yield f"blk.{layer}.{name}.weight.{suffix}", matrix.detach().numpy()
 
     def load(self, path: Path) -> None:
-        """Take the matrices of a GGUF adapter of the same rank.
+        """Copy the matrices of a GGUF adapter of the same rank.
 
-        Layers that it leaves alone begin with no change.
+        Layers that it does not change stay as they are.
         """
         stored = {
             tensor.name: np.asarray(tensor.data, np.float32)
@@ -88,9 +89,8 @@ class Adapter(torch.nn.Module):
         with torch.no_grad():
             for name, matrix in self.tensors():
                 if name in stored:
-                    torch.from_numpy(matrix).copy_(
-                        torch.from_numpy(stored[name].reshape(matrix.shape))
-                    )
+                    saved = torch.from_numpy(stored[name].reshape(matrix.shape))
+                    torch.from_numpy(matrix).copy_(saved)
 
 
 class Starter:
@@ -108,45 +108,36 @@ class Starter:
             for key, field in reader.fields.items()
             if key.startswith("llama.")
         }
-        self.heads, self.kv_heads = (
-            meta["llama.attention.head_count"],
-            meta["llama.attention.head_count_kv"],
-        )
-        self.width, self.layers = (
-            meta["llama.embedding_length"],
-            meta["llama.block_count"],
-        )
-        self.head = self.width // self.heads
+        self.heads = meta["llama.attention.head_count"]
+        self.kv_heads = meta["llama.attention.head_count_kv"]
+        self.width = meta["llama.embedding_length"]
+        self.layers = meta["llama.block_count"]
+        self.head = self.width // self.heads  # Width of a head
         self.epsilon = meta["llama.attention.layer_norm_rms_epsilon"]
         self.weights = {
-            tensor.name.removesuffix(".weight"): torch.from_numpy(
-                np.array(
-                    dequantize(tensor.data, tensor.tensor_type), np.float32
-                ).reshape(tuple(int(size) for size in reversed(tensor.shape)))
-            ).to(dtype)
+            tensor.name.removesuffix(".weight"): _dequantized(tensor).to(dtype)
             for tensor in reader.tensors
         }
         self.sizes = {
             name: tuple(self.weights[f"blk.0.{name}"].shape) for name in LINEAR
         }
-        self.frequencies = 1.0 / meta["llama.rope.freq_base"] ** (
-            torch.arange(0, self.head, 2) / self.head
-        )
+        exponents = torch.arange(0, self.head, 2) / self.head
+        self.frequencies = 1.0 / meta["llama.rope.freq_base"] ** exponents
 
     def forward(self, pack: Packed, adapter: Adapter | None) -> torch.Tensor:
         """Logits of shape (targets, vocabulary)."""
-        x = self.weights["token_embd"][pack.tokens]
+        embeddings = self.weights["token_embd"]
+        x = embeddings[pack.tokens]
         angle = pack.positions[:, None].float() * self.frequencies[None]
         turn = torch.polar(torch.ones_like(angle), angle)[:, None]
-        first = self.layers if adapter is None else adapter.shape.first_layer
+        first_adapted = self.layers if adapter is None else adapter.shape.first_layer
         with torch.no_grad():
-            for layer in range(first):
+            for layer in range(first_adapted):
                 x = self._layer(x, layer, pack, turn, None)
-        for layer in range(first, self.layers):
+        for layer in range(first_adapted, self.layers):
             x = self._layer(x, layer, pack, turn, adapter)
-        return (
-            self._norm(x[pack.predicting], "output_norm") @ self.weights["token_embd"].T
-        ).float()
+        normed = self._norm(x[pack.predicting], "output_norm")
+        return (normed @ embeddings.T).float()
 
     def _norm(self, x: torch.Tensor, name: str) -> torch.Tensor:
         return F.rms_norm(x, (self.width,), self.weights[name], self.epsilon)
@@ -164,8 +155,9 @@ class Starter:
             return outputs
         scale = adapter.shape.alpha / adapter.shape.rank
         keys = [f"{layer}_{name}" for name in names]
-        down = (torch.cat([adapter.a[key] for key in keys]) * scale).to(self.dtype)
-        low = F.linear(x, down).split(adapter.shape.rank, -1)
+        # The matrices A are multiplied together, B one by one.
+        a = torch.cat([adapter.a[key] for key in keys]) * scale
+        low = F.linear(x, a.to(self.dtype)).split(adapter.shape.rank, -1)
         return [
             torch.addmm(output, part, adapter.b[key].T.to(self.dtype))
             for output, part, key in zip(outputs, low, keys, strict=True)
@@ -181,52 +173,63 @@ class Starter:
     ) -> torch.Tensor:
         normed = self._norm(x, f"blk.{layer}.attn_norm")
         q, k, v = self._linear(normed, layer, ("attn_q", "attn_k", "attn_v"), adapter)
-        q, k = (
-            _rotate(q.view(len(x), self.heads, self.head), turn),
-            _rotate(k.view(len(x), self.kv_heads, self.head), turn),
-        )
-        seen = self._attend(q, k, v.view(len(x), self.kv_heads, self.head), pack)
-        x = x + self._linear(seen, layer, ("attn_output",), adapter)[0]
+        q = _rotate(q.view(len(x), self.heads, self.head), turn)
+        k = _rotate(k.view(len(x), self.kv_heads, self.head), turn)
+        v = v.view(len(x), self.kv_heads, self.head)
+        attended = self._attend(q, k, v, pack)
+        [output] = self._linear(attended, layer, ("attn_output",), adapter)
+        x = x + output
         normed = self._norm(x, f"blk.{layer}.ffn_norm")
         gate, up = self._linear(normed, layer, ("ffn_gate", "ffn_up"), adapter)
-        return x + self._linear(F.silu(gate) * up, layer, ("ffn_down",), adapter)[0]
+        [down] = self._linear(F.silu(gate) * up, layer, ("ffn_down",), adapter)
+        return x + down
 
     def _attend(
         self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, pack: Packed
     ) -> torch.Tensor:
         """The trunk attends to itself; each branch to its part of the trunk and to itself."""
-        trunk, group = pack.trunk, self.heads // self.kv_heads
-        k_trunk, v_trunk = k[:trunk].transpose(0, 1), v[:trunk].transpose(0, 1)
-        seen = F.scaled_dot_product_attention(
+        trunk = pack.trunk
+        group = self.heads // self.kv_heads  # Heads that share a key head
+        k_trunk = k[:trunk].transpose(0, 1)
+        v_trunk = v[:trunk].transpose(0, 1)
+        of_trunk = F.scaled_dot_product_attention(
             q[None, :trunk].transpose(1, 2),
             k_trunk.repeat_interleave(group, 0)[None],
             v_trunk.repeat_interleave(group, 0)[None],
             is_causal=True,
         )[0].transpose(0, 1)
+        of_trunk = of_trunk.reshape(trunk, self.width)
         count, longest = pack.places.shape
         if not count:
-            return seen.reshape(trunk, self.width)
-        # The queries that share a key head stand side by side, so that keys need not be repeated.
+            return of_trunk
+        # The queries that share a key head are side by side, so that keys need not be repeated.
         q_branch = (
             q[pack.places]
             .view(count, longest, self.kv_heads, group, self.head)
             .permute(0, 2, 3, 1, 4)
+            .reshape(count, self.kv_heads, group * longest, self.head)
         )
-        branches = F.scaled_dot_product_attention(
-            q_branch.reshape(count, self.kv_heads, group * longest, self.head),
-            torch.cat(
-                [k_trunk.expand(count, -1, -1, -1), k[pack.places].transpose(1, 2)], 2
-            ),
-            torch.cat(
-                [v_trunk.expand(count, -1, -1, -1), v[pack.places].transpose(1, 2)], 2
-            ),
+        k_branch = k[pack.places].transpose(1, 2)
+        v_branch = v[pack.places].transpose(1, 2)
+        of_branches = F.scaled_dot_product_attention(
+            q_branch,
+            torch.cat([k_trunk.expand(count, -1, -1, -1), k_branch], 2),
+            torch.cat([v_trunk.expand(count, -1, -1, -1), v_branch], 2),
             attn_mask=pack.mask.repeat(1, 1, group, 1).to(self.dtype),
         )
-        branches = branches.view(
-            count, self.kv_heads, group, longest, self.head
-        ).permute(0, 3, 1, 2, 4)
-        own = branches.reshape(count * longest, self.width)[pack.filled]
-        return torch.cat([seen.reshape(trunk, self.width), own])
+        of_branches = (
+            of_branches.view(count, self.kv_heads, group, longest, self.head)
+            .permute(0, 3, 1, 2, 4)
+            .reshape(count * longest, self.width)
+        )
+        return torch.cat([of_trunk, of_branches[pack.filled]])
+
+
+def _dequantized(tensor: ReaderTensor) -> torch.Tensor:
+    """A tensor of a GGUF file as float32, rows first."""
+    numbers = np.array(dequantize(tensor.data, tensor.tensor_type), np.float32)
+    shape = tuple(int(size) for size in reversed(tensor.shape))
+    return torch.from_numpy(numbers.reshape(shape))
 
 
 def _rotate(x: torch.Tensor, turn: torch.Tensor) -> torch.Tensor:

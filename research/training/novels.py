@@ -3,8 +3,8 @@
     python -m research.training.novels
 
 A line of `data/plain_questions.tsv` has a novel, a question, and the words that a right answer has,
-separated by "|". Nothing of the book is read before. Printed is the share of questions whose words
-are in the answer, in the answer or its sources, and in the text that the model was shown.
+separated by "|". The model has not read the book before. The program prints the share of questions
+whose words are in the answer, in the answer or its sources, and in the text shown to the model.
 """
 
 import argparse
@@ -33,9 +33,8 @@ class Outcome:
 
 def outcomes(model: str, reader: str) -> Iterator[Outcome]:
     """Ask every question, book by book."""
-    rows = [
-        line.split("\t") for line in QUESTIONS.read_text(encoding="utf-8").splitlines()
-    ]
+    lines = QUESTIONS.read_text(encoding="utf-8").splitlines()
+    rows = [line.split("\t") for line in lines]
     for novel, rows_of_novel in groupby(rows, key=lambda row: row[0]):
         book = open_book(SHARED / "novels" / f"{novel}.epub")
         with SyncSession(book, model=model) as session:
@@ -81,10 +80,8 @@ def main() -> None:
     all_outcomes = []
     for outcome in outcomes(arguments.model, arguments.reader):
         all_outcomes.append(outcome)
-        print(
-            f"{'+' if outcome.right else '-'} {outcome.question} | {outcome.answer}",
-            flush=True,
-        )
+        sign = "+" if outcome.right else "-"
+        print(f"{sign} {outcome.question} | {outcome.answer}", flush=True)
     count = max(1, len(all_outcomes))
     right = sum(outcome.right for outcome in all_outcomes)
     in_sources = sum(outcome.right or outcome.in_sources for outcome in all_outcomes)

@@ -1,6 +1,6 @@
 """Packs many prompts over one text into one sequence.
 
-The text once (the trunk), each prompt's own rest as a branch.
+The sequence has the text once (the trunk), and the rest of each prompt as a branch.
 """
 
 import math
@@ -43,12 +43,12 @@ class Packed:
     positions: torch.Tensor
     trunk: int
     places: torch.Tensor
-    """(branches, longest): where each token of each branch stands in `tokens`.
+    """(branches, longest): where each token of each branch is in `tokens`.
 
     0 where the branch is shorter.
     """
     filled: torch.Tensor
-    """Indices into the flattened `places` that hold a token."""
+    """Indices into the flattened `places` that have a token."""
     mask: torch.Tensor
     """(branches, 1, longest, trunk + longest).
 
@@ -89,53 +89,71 @@ class Packer:
         """
         prompts = [self.prompt(example) for example in examples]
         replies = [self.encode(example.reply + END) for example in examples]
-        shared = (
-            first[: common(first, second)]
-            for first, second in pairwise(sorted(prompts))
-        )
-        trunk = max(shared, key=len, default=prompts[0][:-1])
-        tokens, positions = list(trunk), list(range(len(trunk)))
-        branches: list[tuple[int, int, int]] = []
+        trunk = _trunk(prompts)
+        tokens = list(trunk)
+        positions = list(range(len(trunk)))
+        branches: list[_Branch] = []
         predicting: list[int] = []
         targets: list[int] = []
         weights: list[float] = []
         for prompt, reply in zip(prompts, replies, strict=True):
-            at = min(common(prompt, trunk), len(prompt) - 1)
-            begin = len(tokens)
-            branch = [*prompt[at:], *reply[:-1]]
-            first = begin + len(prompt) - at - 1
-            tokens += branch
-            positions += range(at, at + len(branch))
-            branches.append((begin, len(branch), at))
-            predicting += range(first, first + len(reply))
+            seen = min(common(prompt, trunk), len(prompt) - 1)
+            own_tokens = [*prompt[seen:], *reply[:-1]]
+            branch = _Branch(len(tokens), len(own_tokens), seen)
+            branches.append(branch)
+            tokens += own_tokens
+            positions += range(seen, seen + branch.length)
+            last_of_prompt = branch.start + len(prompt) - seen - 1
+            predicting += range(last_of_prompt, last_of_prompt + len(reply))
             targets += reply
             weights += [1 / math.sqrt(len(reply))] * len(reply)
-        longest = max(length for _, length, _ in branches)
+        longest = max(branch.length for branch in branches)
         places = torch.zeros(len(branches), longest, dtype=torch.long)
-        mask = torch.full(
-            (len(branches), 1, longest, len(trunk) + longest), float("-inf")
-        )
-        mask[..., len(trunk) :] = torch.full((longest, longest), float("-inf")).triu(1)
         filled: list[int] = []
-        for row, (begin, length, at) in enumerate(branches):
-            places[row, :length] = torch.arange(begin, begin + length)
-            mask[row, :, :, :at] = 0.0
-            filled += range(row * longest, row * longest + length)
+        for row, branch in enumerate(branches):
+            end = branch.start + branch.length
+            places[row, : branch.length] = torch.arange(branch.start, end)
+            filled += range(row * longest, row * longest + branch.length)
         return Packed(
-            torch.tensor(tokens),
-            torch.tensor(positions),
-            len(trunk),
-            places,
-            torch.tensor(filled),
-            mask,
-            torch.tensor(predicting),
-            torch.tensor(targets),
-            torch.tensor(weights),
+            tokens=torch.tensor(tokens),
+            positions=torch.tensor(positions),
+            trunk=len(trunk),
+            places=places,
+            filled=torch.tensor(filled),
+            mask=_mask(branches, len(trunk), longest),
+            predicting=torch.tensor(predicting),
+            targets=torch.tensor(targets),
+            weights=torch.tensor(weights),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    start: int  # In the tokens of the pack
+    length: int
+    seen: int  # Tokens of the trunk that it continues
+
+
+def _trunk(prompts: Sequence[list[int]]) -> list[int]:
+    """The longest beginning that two prompts share, or a single one without its last token."""
+    shared = [
+        first[: common(first, second)] for first, second in pairwise(sorted(prompts))
+    ]
+    return max(shared, key=len, default=prompts[0][:-1])
+
+
+def _mask(branches: Sequence[_Branch], trunk: int, longest: int) -> torch.Tensor:
+    """The mask of a pack; see `Packed.mask`."""
+    hidden = float("-inf")
+    mask = torch.full((len(branches), 1, longest, trunk + longest), hidden)
+    mask[..., trunk:] = torch.full((longest, longest), hidden).triu(1)
+    for row, branch in enumerate(branches):
+        mask[row, :, :, : branch.seen] = 0.0
+    return mask
 
 
 def common(first: Sequence[int], second: Sequence[int]) -> int:
-    """How many tokens two sequences begin with alike."""
+    """How many tokens the common beginning of two sequences has."""
     for index, (token, other_token) in enumerate(zip(first, second, strict=False)):
         if token != other_token:
             return index

@@ -59,14 +59,14 @@ def read_pages(folder: Path = WRITTEN) -> list[list[WrittenPage]]:
 
 def as_documents(pages: list[list[WrittenPage]]) -> Iterator[Document]:
     """The pages of each source as a book, with the questions about them."""
-    for run in pages:
+    for pages_of_source in pages:
+        title = pages_of_source[0].source
         builder = BookBuilder()
-        for page in run:
+        for page in pages_of_source:
             for paragraph in page.text.split("\n\n"):
                 builder.add(paragraph)
-        yield from _with_questions(
-            builder.build(title=run[0].source, source_format="txt", language="en"), run
-        )
+        book = builder.build(title=title, source_format="txt", language="en")
+        yield from _with_questions(book, pages_of_source)
 
 
 def whole_books(pages: list[list[WrittenPage]]) -> Iterator[Document]:
@@ -74,60 +74,67 @@ def whole_books(pages: list[list[WrittenPage]]) -> Iterator[Document]:
     by_file: dict[str, list[WrittenPage]] = {}
     for page in chain.from_iterable(pages):
         by_file.setdefault(page.file, []).append(page)
-    for file, own in by_file.items():
+    for file, pages_of_file in by_file.items():
         if file:
-            yield from _with_questions(open_book(SHARED / file), own)
+            yield from _with_questions(open_book(SHARED / file), pages_of_file)
 
 
 def _with_questions(book: Book, pages: Sequence[WrittenPage]) -> Iterator[Document]:
-    """The book with those questions whose quotes stand in it once; nothing if there are none."""
-    questions = []
+    """The book with the questions whose quotes are in it exactly once; nothing without any."""
+    questions: list[Question] = []
     for written in chain.from_iterable(page.questions for page in pages):
         words = written.quote.replace("_", "").split()
         pattern = r"[\s_*]+".join(map(re.escape, words))
         places = [match.span() for match in re.finditer(pattern, book.text)]
         if len(places) == 1:
-            gold = (places[0],)
             question = Question(
-                written.text, written.text, (written.answer,), gold_places=gold
+                id=written.text,
+                text=written.text,
+                references=(written.answer,),
+                gold_places=tuple(places),
             )
             questions.append(question)
     if questions:
         yield Document(book.title, book, tuple(questions))
 
 
-def _page(kept: dict[str, Any]) -> WrittenPage:
-    if "page" in kept:
-        text = kept["page"]
+def _page(fields: dict[str, Any]) -> WrittenPage:
+    """The page of a line."""
+    if "page" in fields:
+        text = fields["page"]
     else:
-        text = _text(kept["file"], kept["at"], kept["paragraphs"])
-    first = [kept] if kept.get("question") else []
-    questions = tuple(_question(fields) for fields in [*first, *kept.get("more", [])])
-    file = kept.get("file", "")
+        text = _text(fields["file"], fields["at"], fields["paragraphs"])
+    questions = [_question(more) for more in fields.get("more", [])]
+    if fields.get("question"):
+        questions.insert(0, _question(fields))
+    file = fields.get("file", "")
+    is_part = ":" in file
     return WrittenPage(
-        kept["source"],
-        "" if ":" in file else file,
-        text,
-        " ".join(kept["gist"].split()),
-        questions,
+        source=fields["source"],
+        file="" if is_part else file,
+        text=text,
+        gist=" ".join(fields["gist"].split()),
+        questions=tuple(questions),
     )
 
 
-def _question(kept: dict[str, Any]) -> WrittenQuestion:
+def _question(fields: dict[str, Any]) -> WrittenQuestion:
+    def text(name: str) -> str:
+        return " ".join(fields.get(name, "").split())
+
     return WrittenQuestion(
-        *(
-            " ".join(kept.get(key, "").split())
-            for key in ("question", "answer", "quote", "reason")
-        )
+        text("question"), text("answer"), text("quote"), text("reason")
     )
 
 
-def _text(file: str, at: int, paragraphs: list[int]) -> str:
-    words, parts = _words(file), []
+def _text(file: str, start: int, paragraphs: list[int]) -> str:
+    """The paragraphs from a word of a file on, given the number of words of each."""
+    words = _words(file)
+    texts: list[str] = []
     for count in paragraphs:
-        parts.append(" ".join(words[at : at + count]))
-        at += count
-    return "\n\n".join(parts)
+        texts.append(" ".join(words[start : start + count]))
+        start += count
+    return "\n\n".join(texts)
 
 
 @cache
@@ -136,13 +143,14 @@ def _words(file: str) -> list[str]:
     name, _, number = file.partition(":")
     path = SHARED / name
     if number:
-        record = json.loads(path.read_text(encoding="utf-8").splitlines()[int(number)])
-        text = (
-            record["document"] if "document" in record else " ".join(record["sections"])
-        )
-    else:
-        if path.suffix == ".epub":
-            text = open_book(path).text
+        lines = path.read_text(encoding="utf-8").splitlines()
+        record = json.loads(lines[int(number)])
+        if "document" in record:
+            text = record["document"]
         else:
-            text = path.read_text(encoding="utf-8", errors="replace")
+            text = " ".join(record["sections"])
+    elif path.suffix == ".epub":
+        text = open_book(path).text
+    else:
+        text = path.read_text(encoding="utf-8", errors="replace")
     return str(text).split()

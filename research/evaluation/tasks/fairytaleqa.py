@@ -34,6 +34,7 @@ _ANSWERS = tuple(f"answer{number}" for number in range(1, 7))
 
 
 def load_fairytaleqa(path: Path, options: TaskOptions) -> Iterator[Document]:
+    """One document for each story. See `Task.load`."""
     if path.is_dir() and any(path.rglob(f"*{_QUESTIONS}")):
         return _from_tables(path, options.split)
     return _from_lines(path)
@@ -41,22 +42,20 @@ def load_fairytaleqa(path: Path, options: TaskOptions) -> Iterator[Document]:
 
 def _from_lines(path: Path) -> Iterator[Document]:
     for record in json_records(path):
+        name = record.text("story", "story_name")
         sections = dict(enumerate(record.texts("sections"), 1))
-        yield _document(
-            record.text("story", "story_name"),
-            sections,
-            list(record.records("questions")),
-            record,
-        )
+        questions = list(record.records("questions"))
+        yield _document(name, sections, questions, record)
 
 
 def _from_tables(folder: Path, split: str) -> Iterator[Document]:
     # Everything is there twice, by origin and by split.
     by_split = folder / "data-by-train-split"
-    files = sorted((by_split if by_split.is_dir() else folder).rglob(f"*{_QUESTIONS}"))
-    folders = {split, _SHORT.get(split, split)}
+    top = by_split if by_split.is_dir() else folder
+    files = sorted(top.rglob(f"*{_QUESTIONS}"))
     if split:
-        files = [file for file in files if file.parent.name in folders]
+        names = (split, _SHORT.get(split, split))
+        files = [file for file in files if file.parent.name in names]
         if not files:
             raise task_error(f"{folder} has no folder {split} with questions")
     for questions in files:
@@ -70,6 +69,7 @@ def _from_tables(folder: Path, split: str) -> Iterator[Document]:
 
 
 def _stories_folder(questions: Path) -> Path:
+    """The folder of the stories: …/section-stories/train for …/questions/train."""
     parts = list(questions.parent.absolute().parts)
     if "questions" not in parts:
         raise task_error(
@@ -102,13 +102,14 @@ def _document(
 def _add_text(builder: BookBuilder, text: str) -> Place | None:
     """Append a text, split into paragraphs at empty lines.
 
-    Its place, or None if it has no readable text.
+    Returns its place, or None if it has no readable text.
     """
     start = builder.next_start
-    added = [
-        builder.add(part) for part in _EMPTY_LINE.split(text.replace("\r\n", "\n"))
-    ]
-    return (start, builder.characters) if any(added) else None
+    paragraphs = _EMPTY_LINE.split(text.replace("\r\n", "\n"))
+    added = [builder.add(paragraph) for paragraph in paragraphs]
+    if not any(added):
+        return None
+    return (start, builder.characters)
 
 
 def _question(id_: str, record: Record, places: dict[int, Place]) -> Question:
@@ -125,8 +126,9 @@ def _question(id_: str, record: Record, places: dict[int, Place]) -> Question:
 
 
 def _sections(record: Record) -> Iterable[int]:
-    named = record.label("cor_section")
-    numbers = [int(number) for number in _NUMBER.findall(named)]
+    """The numbers of the sections with the answer."""
+    label = record.label("cor_section")
+    numbers = [int(number) for number in _NUMBER.findall(label)]
     if not numbers:
-        raise record.wrong(f"`cor_section` is not a list of section numbers: {named!r}")
+        raise record.wrong(f"`cor_section` is not a list of section numbers: {label!r}")
     return numbers

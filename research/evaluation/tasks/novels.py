@@ -11,21 +11,22 @@ from research.evaluation.model import Document, Question
 from research.evaluation.tasks.records import Record, json_records, references
 from research.evaluation.tasks.registry import TaskOptions
 
-_FOLDERS_UP = (
-    # LiteraryQA's `text_file` is relative to the folder of the file, or to one above it
-    3
-)
+# LiteraryQA's `text_file` is relative to the folder of the file, or to one above it
+_FOLDERS_UP = 3
 
 
 def _question(
     record: Record, number: int, answers: Sequence[str], column: str
 ) -> Question:
-    if not (right := references(answers)):
+    right_answers = references(answers)
+    if not right_answers:
         raise record.wrong(f"`{column}` is empty")
-    return Question(str(number), record.text("question").strip(), references=right)
+    text = record.text("question").strip()
+    return Question(str(number), text, references=right_answers)
 
 
 def load_literaryqa(path: Path, options: TaskOptions) -> Iterator[Document]:
+    """One document for each novel. See `Task.load`."""
     for record in json_records(path):
         book = _book(record, path)
         questions = tuple(
@@ -47,13 +48,12 @@ def _book(record: Record, path: Path) -> Book:
         raise record.wrong(
             "`text` and `text_file` are missing; the authors' script fetches the books"
         )
+    authors = book.authors
     if "metadata" in record:
         author = record.record("metadata").text_or_empty("author").strip()
-    else:
-        author = ""
-    return replace(
-        book, title=title or book.title, authors=(author,) if author else book.authors
-    )
+        if author:
+            authors = (author,)
+    return replace(book, title=title or book.title, authors=authors)
 
 
 def _text_file(record: Record, path: Path) -> Path:
@@ -61,8 +61,9 @@ def _text_file(record: Record, path: Path) -> Path:
     if name.is_absolute() or ".." in name.parts:
         raise record.wrong(f"`text_file` is outside the data folder: {name}")
     folder = (path if path.is_dir() else path.parent).absolute()
-    tried = [above / name for above in (folder, *folder.parents)[:_FOLDERS_UP]]
-    for file in tried:
+    folders = (folder, *folder.parents)
+    for above in folders[:_FOLDERS_UP]:
+        file = above / name
         if file.is_file():
             return file
     raise record.wrong(f"no file {name} in {folder} or above it")

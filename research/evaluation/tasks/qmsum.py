@@ -29,6 +29,7 @@ _PARTED = re.compile(r" (?=[.,;:?!](?:\s|$)|(?:'(?:s|m|d|re|ve|ll)|n't)\b)")
 
 
 def load_qmsum(path: Path, options: TaskOptions) -> Iterator[Document]:
+    """One document for each meeting. See `Task.load`."""
     for number, record in enumerate(json_records(path), 1):
         yield _document(record, number)
 
@@ -38,25 +39,20 @@ def _document(record: Record, number: int) -> Document:
     turns: list[Place | None] = []
     for turn in record.records("meeting_transcripts"):
         start = builder.next_start
-        words = " ".join(_NOISE.sub(" ", turn.text("content")).split())
-        words = _PARTED.sub(
-            "", _SPELT.sub(lambda spelt: spelt[0].replace("_", ""), words)
-        )
-        is_spoken = bool(re.search(r"\w", words)) and builder.add(
-            f"{turn.text('speaker').strip() or 'Someone'}: {words}"
-        )
-        turns.append((start, builder.characters) if is_spoken else None)
+        is_added = _add_turn(builder, turn)
+        turns.append((start, builder.characters) if is_added else None)
     if not any(turns):
         raise record.wrong("the meeting has no words")
     book = builder.build(
         title=f"Meeting {number}", language="en", source_format="qmsum"
     )
-    questions = [
-        _question("general", n, query, ())
-        for n, query in enumerate(record.records("general_query_list"), 1)
+    general = enumerate(record.records("general_query_list"), 1)
+    specific = enumerate(record.records("specific_query_list"), 1)
+    questions = [_question("general", number, query, ()) for number, query in general]
+    questions += [
+        _question("specific", number, query, _gold(query, turns))
+        for number, query in specific
     ]
-    for n, query in enumerate(record.records("specific_query_list"), 1):
-        questions.append(_question("specific", n, query, _gold(query, turns)))
     questions = [question for question in questions if question.references]
     if not questions:
         raise record.wrong("no query has an answer")
@@ -75,15 +71,34 @@ def _question(
     )
 
 
+def _add_turn(builder: BookBuilder, turn: Record) -> bool:
+    """Append a turn as a paragraph; returns False if it has no words."""
+    words = _spoken(turn.text("content"))
+    if not re.search(r"\w", words):
+        return False
+    speaker = turn.text("speaker").strip() or "Someone"
+    return bool(builder.add(f"{speaker}: {words}"))
+
+
+def _spoken(content: str) -> str:
+    """The words of a turn, without the transcribers' annotations and conventions."""
+    words = " ".join(_NOISE.sub(" ", content).split())
+    words = _SPELT.sub(lambda spelt: spelt[0].replace("_", ""), words)
+    return _PARTED.sub("", words)
+
+
 def _gold(query: Record, turns: Sequence[Place | None]) -> tuple[Place, ...]:
-    places = []
+    """The places of the turns that a query is about."""
+    places: list[Place] = []
     for span in query.items("relevant_text_span"):
         ends = [whole_number(end) for end in span] if isinstance(span, list) else []
-        if len(ends) != 2 or None in ends:
-            raise query.wrong(
-                f"`relevant_text_span` is not a list of first and last turns: {span!r}"
-            )
-        first, last = (end for end in ends if end is not None)
-        # Some spans exceed the transcript.
-        places += [place for place in turns[max(0, first) : max(0, last + 1)] if place]
+        match ends:
+            case [int(first), int(last)]:
+                # Some spans exceed the transcript.
+                relevant = turns[max(0, first) : max(0, last + 1)]
+                places += [place for place in relevant if place]
+            case _:
+                raise query.wrong(
+                    f"`relevant_text_span` is not a list of first and last turns: {span!r}"
+                )
     return merge_places(places, BETWEEN_PARAGRAPHS)

@@ -14,7 +14,7 @@ from pathlib import Path
 from gistread.book.formats.text import read_text
 from gistread.book.model import Book
 from research.evaluation.model import Document, Question
-from research.evaluation.tasks.records import Record, distinct, json_records
+from research.evaluation.tasks.records import Record, json_records, unique_namer
 from research.evaluation.tasks.registry import TaskOptions
 
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|head|body|div|p)\b", re.IGNORECASE)
@@ -35,9 +35,10 @@ def load_quality(path: Path, options: TaskOptions) -> Iterator[Document]:
 
     def with_four(record: Record, key: str) -> _MultipleChoice:
         question = _multiple_choice(record)
-        if (given := len(record.items("options"))) != _FOUR:
+        count = len(record.items("options"))
+        if count != _FOUR:
             raise record.wrong(
-                f"{given} options instead of four; use the task quality-2 for two"
+                f"{count} options instead of four; use the task quality-2 for two"
             )
         return question
 
@@ -53,10 +54,8 @@ def load_quality_2(path: Path, options: TaskOptions) -> Iterator[Document]:
             return question
         chance = random.Random(f"{options.seed} {key}")
         right = question.choices[question.gold]
-        wrong = chance.choice(
-            [choice for choice in question.choices if choice != right]
-        )
-        pair = [right, wrong]
+        wrong_choices = [choice for choice in question.choices if choice != right]
+        pair = [right, chance.choice(wrong_choices)]
         chance.shuffle(pair)
         return _MultipleChoice(question.question, tuple(pair), pair.index(right))
 
@@ -70,27 +69,28 @@ def _documents(
     for record in json_records(path):
         articles[record.label("article_id", "doc_id")].append(record)
     for article, records in articles.items():
-        ids = []
-        questions = []
+        unique = unique_namer()
+        questions: list[Question] = []
         for record in records:
-            for number, question in enumerate(record.records("questions"), 1):
-                names = [
-                    name
-                    for name in ("question_unique_id", "question_id_std")
-                    if name in question
-                ]
-                ids.append(question.label(*names) if names else str(number))
-                questions.append(multiple_choice(question, f"{article} {ids[-1]}"))
-        yield Document(
-            article,
-            _book(records[0]),
-            tuple(
-                Question(
-                    id_, each.question, choices=each.choices, gold_choice=each.gold
+            for number, entry in enumerate(record.records("questions"), 1):
+                label = _question_label(entry, number)
+                choice = multiple_choice(entry, f"{article} {label}")
+                question = Question(
+                    unique(label),
+                    choice.question,
+                    choices=choice.choices,
+                    gold_choice=choice.gold,
                 )
-                for id_, each in zip(distinct(ids), questions, strict=True)
-            ),
-        )
+                questions.append(question)
+        yield Document(article, _book(records[0]), tuple(questions))
+
+
+def _question_label(question: Record, number: int) -> str:
+    """The identifier of a question; its number if it has none."""
+    for name in ("question_unique_id", "question_id_std"):
+        if name in question:
+            return question.label(name)
+    return str(number)
 
 
 def _book(record: Record) -> Book:
@@ -103,20 +103,20 @@ def _book(record: Record) -> Book:
         )
     book = read_text(text.encode("utf-8", "replace"), record.where)
     author = record.text_or_empty("author").strip()
-    return replace(
-        book, title=_title(record, book), authors=(author,) if author else ()
-    )
+    authors = (author,) if author else ()
+    return replace(book, title=_title(record, book), authors=authors)
 
 
 def _title(record: Record, book: Book) -> str:
-    title = (
-        record.text_or_empty("title").strip()
-        or record.text_or_empty("first_line").strip()
+    title = record.text_or_empty("title").strip()
+    first_line = record.text_or_empty("first_line").strip()
+    return textwrap.shorten(
+        title or first_line or book.title, _TITLE_CHARACTERS, placeholder=" …"
     )
-    return textwrap.shorten(title or book.title, _TITLE_CHARACTERS, placeholder=" …")
 
 
 def _multiple_choice(record: Record) -> _MultipleChoice:
+    """A question with its options, each once. Raises GistreadError."""
     choices = tuple(" ".join(option.split()) for option in record.texts("options"))
     if "gold_label" not in record:
         raise record.wrong(
@@ -129,6 +129,5 @@ def _multiple_choice(record: Record) -> _MultipleChoice:
     if len(set(choices)) < _TWO or not all(choices):
         raise record.wrong("`options` are empty or all equal")
     distinct_choices = tuple(dict.fromkeys(choices))
-    return _MultipleChoice(
-        record.text("question").strip(), distinct_choices, distinct_choices.index(right)
-    )
+    text = record.text("question").strip()
+    return _MultipleChoice(text, distinct_choices, distinct_choices.index(right))

@@ -40,19 +40,23 @@ class Record:
 
     def text(self, name: str, *others: str) -> str:
         """The text of the first of these fields that exists. It may be empty."""
-        return self._value(
-            next((each for each in (name, *others) if each in self), name), str
-        )
+        return self._value(self._first_of(name, *others), str)
 
     def text_or_empty(self, name: str) -> str:
         return self.text(name) if name in self else ""
 
     def label(self, name: str, *others: str) -> str:
         """An identifier, in some files a number."""
-        value = next(
-            (self.fields[each] for each in (name, *others) if each in self), None
-        )
-        return str(value) if type(value) is int else self.text(name, *others)
+        first = self._first_of(name, *others)
+        value = self.fields.get(first)
+        return str(value) if type(value) is int else self.text(first)
+
+    def _first_of(self, name: str, *others: str) -> str:
+        """The first of these fields that exists, else `name`."""
+        for candidate in (name, *others):
+            if candidate in self:
+                return candidate
+        return name
 
     def number(self, name: str) -> int:
         """A whole number, in some files a text."""
@@ -77,10 +81,12 @@ class Record:
     def record(self, name: str) -> "Record":
         return Record(self._value(name, dict), f"{self.where}, `{name}`")
 
-    def wrong(self, what: str) -> GistreadError:
-        return task_error(f"{self.where}: {what}")
+    def wrong(self, problem: str) -> GistreadError:
+        """The error for a problem in this record."""
+        return task_error(f"{self.where}: {problem}")
 
     def _value(self, name: str, kind: type[T]) -> T:
+        """A field of this type. Raises GistreadError."""
         value = self.fields.get(name)
         if not isinstance(value, kind):
             problem = "missing" if value is None else f"not {_KINDS[kind]}"
@@ -88,35 +94,35 @@ class Record:
         return value
 
 
-def task_error(what: str) -> GistreadError:
-    return GistreadError(f"{what}.", _HINT)
+def task_error(problem: str) -> GistreadError:
+    """The error for a problem in a task's file."""
+    return GistreadError(f"{problem}.", _HINT)
 
 
 def whole_number(value: object) -> int | None:
     """`value` as a whole number, also from a text or float; else None."""
     if isinstance(value, str) and value.strip().removeprefix("-").isdecimal():
         return int(value)
-    if (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and value == int(value)
-    ):
-        return int(value)
-    return None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return int(value) if value == int(value) else None
 
 
 def unique_namer() -> Callable[[str], str]:
     """A function that numbers repeated identifiers: some files repeat them."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
 
-    def named(id_: str) -> str:
-        seen[id_] += 1
-        return id_ if seen[id_] == 1 else f"{id_} ({seen[id_]})"
+    def unique(id_: str) -> str:
+        counts[id_] += 1
+        if counts[id_] == 1:
+            return id_
+        return f"{id_} ({counts[id_]})"
 
-    return named
+    return unique
 
 
 def distinct(ids: Iterable[str]) -> list[str]:
+    """The identifiers, with repeated ones numbered: `a`, `a (2)`."""
     return list(map(unique_namer(), ids))
 
 
@@ -151,9 +157,9 @@ def json_records(path: Path) -> Iterator[Record]:
         for number, item in enumerate(document, 1):
             yield _record(item, f"{path.name}, entry {number}")
     else:
-        yield _record(
-            document, path.name if "\n" in text.strip() else f"{path.name}, line 1"
-        )
+        is_one_line = "\n" not in text.strip()
+        where = f"{path.name}, line 1" if is_one_line else path.name
+        yield _record(document, where)
 
 
 def _json_files(folder: Path) -> list[Path]:
@@ -177,12 +183,12 @@ def table_records(path: Path) -> list[Record]:
     records = []
     rows = csv.DictReader(io.StringIO(_read(path), newline=""))
     for row in rows:
+        where = f"{path.name}, line {rows.line_num}"
         if None in row:
-            raise task_error(
-                f"{path.name}, line {rows.line_num}: more fields than in the heading"
-            )
-        if fields := {key: value for key, value in row.items() if value}:
-            records.append(Record(fields, f"{path.name}, line {rows.line_num}"))
+            raise task_error(f"{where}: more fields than in the heading")
+        fields = {key: value for key, value in row.items() if value}
+        if fields:
+            records.append(Record(fields, where))
     if not records:
         raise task_error(f"{path} has no rows")
     return records

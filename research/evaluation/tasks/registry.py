@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from research.evaluation.model import Document
@@ -20,10 +20,8 @@ class TaskOptions:
     """Options of all tasks; each task uses some of them."""
 
     seed: int = 0  # Seed of all random choices
-    split: str = (
-        # For a folder with several splits: `train`, `valid` …; empty for the task's default
-        ""
-    )
+    # For a folder with several splits: `train`, `valid` …; empty for the task's default
+    split: str = ""
 
 
 DEFAULT_TASK_OPTIONS = TaskOptions()
@@ -46,32 +44,33 @@ class Task:
 
 
 def _loader(path: str) -> Callable[..., "Iterator[Document]"]:
-    module, function = path.split(".")
+    """The function with this path, such as `qmsum.load_qmsum`, with unique ids of documents."""
+    module_name, function_name = path.split(".")
 
     def load(
         path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS
     ) -> "Iterator[Document]":
-        # imports the book formats
+        # It imports the book formats.
         from research.evaluation.tasks.records import unique_namer
 
-        named = unique_namer()
-        for document in getattr(
-            import_module(f"research.evaluation.tasks.{module}"), function
-        )(path, options):
-            yield replace(document, id=named(document.id))
+        module = import_module(f"research.evaluation.tasks.{module_name}")
+        load_documents = getattr(module, function_name)
+        unique = unique_namer()
+        for document in load_documents(path, options):
+            yield replace(document, id=unique(document.id))
 
     return load
+
+
+def _task(name: str, table: Mapping[str, Any]) -> Task:
+    """The task that a table in tasks.toml describes."""
+    metrics = tuple(table["metrics"])
+    load = _loader(table["load"])
+    return Task(name, **{**table, "metrics": metrics, "load": load})
 
 
 _TABLES = tomllib.loads(Path(__file__).with_name("tasks.toml").read_text("utf-8"))
 # Every task by the name that `python -m research.evaluation` takes.
 TASKS: Mapping[str, Task] = MappingProxyType(
-    {
-        name: Task(
-            name,
-            **table
-            | {"metrics": tuple(table["metrics"]), "load": _loader(table["load"])},
-        )
-        for name, table in _TABLES.items()
-    }
+    {name: _task(name, table) for name, table in _TABLES.items()}
 )
