@@ -1,13 +1,16 @@
 """Written questions about whole novels (research/training/data/questions).
 
 A file is about one book, and a line of it is one JSON object. `question`, `answer` and `kind` are
-as written; `quote` is the sentence or clause of the book that tells the answer, word for word, and
-stands in the book once. A question without `quote` is not answered by the book.
+as written; `quote` is the sentence or clause of the book that gives the answer, word for word, and
+is in the book once. A question without `quote` is not answered by the book.
 
-    python -m research.training.questions places novels/austen_emma.epub   prints numbered places to
-    ask about
-    python -m research.training.questions check FILE.jsonl [--repair]      names or drops lines that
-    break a rule
+Print numbered places to ask about:
+
+    python -m research.training.questions places novels/austen_emma.epub
+
+Name or drop the lines that break a rule:
+
+    python -m research.training.questions check FILE.jsonl [--repair]
 """
 
 import argparse
@@ -20,7 +23,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-from gistread.book.model import Book, ParagraphKind
+from gistread.book.model import Book, Paragraph, ParagraphKind
 from gistread.book.open import open_book
 from gistread.words import count_words
 from research.evaluation.model import Document, Question
@@ -79,41 +82,54 @@ class NovelQuestion:
 def read_questions(path: Path) -> list[NovelQuestion]:
     """The questions of a file, as written."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    fields = ("question", "answer", "quote", "kind")
-    return [
-        NovelQuestion(
-            *(" ".join(str(json.loads(line).get(key, "")).split()) for key in fields)
-        )
-        for line in lines
-    ]
+    return [_question_in(line) for line in lines]
+
+
+def _question_in(line: str) -> NovelQuestion:
+    """The question in a line. Raises json.JSONDecodeError, AttributeError."""
+    fields = json.loads(line)
+
+    def text(name: str) -> str:
+        return " ".join(str(fields.get(name, "")).split())
+
+    return NovelQuestion(text("question"), text("answer"), text("quote"), text("kind"))
 
 
 def places(book: Book, count: int) -> list[tuple[int, int]]:
     """Spans of about 280 words of whole paragraphs, spread evenly over the body of a book."""
-    body = [
+    paragraphs = [
         paragraph
         for paragraph in book.paragraphs
         if paragraph.kind is not ParagraphKind.HEADING
         and paragraph.end - paragraph.start > 1
     ]
-    body = body[len(body) // _SKIPPED_FIRST : -max(1, len(body) // _SKIPPED_LAST)]
-    starts = [body[round(at * (len(body) - 1) / count)] for at in range(count)]
+    skipped_first = len(paragraphs) // _SKIPPED_FIRST
+    skipped_last = max(1, len(paragraphs) // _SKIPPED_LAST)
+    body = paragraphs[skipped_first:-skipped_last]
+    last = len(body) - 1
     spans: list[tuple[int, int]] = []
-    for first in starts:
-        if spans and first.start < spans[-1][1]:
+    last_end = 0
+    for number in range(count):
+        first = body[round(number * last / count)]
+        if spans and first.start < last_end:
             continue
-        end = first.end
-        while (
-            count_words(book.text[first.start : end]) < _PLACE_WORDS
-            and end < body[-1].end
-        ):
-            end = next(paragraph.end for paragraph in body if paragraph.end > end)
-        spans.append((first.start, end))
+        last_end = _end_of_place(book, body, first)
+        spans.append((first.start, last_end))
     return spans
 
 
+def _end_of_place(book: Book, body: Sequence[Paragraph], first: Paragraph) -> int:
+    """The end of the paragraph with which a place from `first` on has enough words."""
+    for paragraph in body:
+        if paragraph.end < first.end:
+            continue
+        if count_words(book.text[first.start : paragraph.end]) >= _PLACE_WORDS:
+            return paragraph.end
+    return body[-1].end
+
+
 def find_quote(quote: str, text: str) -> list[tuple[int, int]]:
-    """Where these words stand in a text; quotation marks, dashes and line breaks may differ."""
+    """Where these words are in a text; quotation marks, dashes and line breaks may differ."""
     words = _fold(quote).split()
     if not words:
         return []
@@ -126,20 +142,23 @@ def faults(novel_question: NovelQuestion, book: Book) -> list[str]:
     question = novel_question.question
     answer = novel_question.answer
     quote = novel_question.quote
-    broken = []
+    broken: list[str] = []
     if novel_question.kind not in KINDS:
         broken.append(f"unknown kind {novel_question.kind!r}")
     if not question.endswith("?") or count_words(question) < _LEAST_QUESTION_WORDS:
         broken.append("no question")
     if novel_question.kind == "unanswerable":
-        return [*broken, "unanswerable with an answer"] if answer or quote else broken
+        if answer or quote:
+            broken.append("unanswerable with an answer")
+        return broken
     if not answer or count_words(answer) > MOST_ANSWER_WORDS:
         broken.append(f"the answer is empty or over {MOST_ANSWER_WORDS} words")
     if not _LEAST_QUOTE_WORDS <= count_words(quote) <= _MOST_QUOTE_WORDS:
         bounds = f"under {_LEAST_QUOTE_WORDS} or over {_MOST_QUOTE_WORDS}"
         broken.append(f"the quote has {bounds} words")
-    if (times := len(find_quote(quote, book.text))) != 1:
-        broken.append(f"the quote stands in the book {times} times")
+    times = len(find_quote(quote, book.text))
+    if times != 1:
+        broken.append(f"the quote is in the book {times} times")
     if _fold(answer).strip(".").lower() in _fold(question).lower():
         broken.append("the question has the answer")
     return broken
@@ -149,27 +168,30 @@ def documents(paths: Sequence[Path]) -> Iterator[Document]:
     """Each book with its questions; those that the book does not answer have no gold place."""
     for path in paths:
         book = open_book(_book_path(path.stem))
-        questions = [
-            Question(
-                question.question,
-                question.question,
-                (question.answer,) if question.answer else (),
+        questions: list[Question] = []
+        for written in read_questions(path):
+            spans = find_quote(written.quote, book.text)
+            expected = 1 if written.quote else 0
+            if len(spans) != expected:
+                continue
+            question = Question(
+                id=written.question,
+                text=written.question,
+                references=(written.answer,) if written.answer else (),
                 gold_places=tuple(spans),
             )
-            for question in read_questions(path)
-            for spans in [find_quote(question.quote, book.text)]
-            if len(spans) == bool(question.quote)
-        ]
+            questions.append(question)
         yield Document(book.title, book, tuple(questions))
 
 
 def training_files() -> list[Path]:
-    return [
-        path for path in sorted(FOLDER.glob("*.jsonl")) if path.stem not in DEVELOPMENT
-    ]
+    """The files about books that may be trained on."""
+    paths = sorted(FOLDER.glob("*.jsonl"))
+    return [path for path in paths if path.stem not in DEVELOPMENT]
 
 
 def _book_path(name: str) -> Path:
+    """The file of a novel. Raises FileNotFoundError."""
     paths = [
         *(SHARED / "novels").glob(f"{name}.epub"),
         *(SHARED / "litbank" / "novels").glob(f"{name}.txt"),
@@ -180,6 +202,7 @@ def _book_path(name: str) -> Path:
 
 
 def _fold(text: str) -> str:
+    """A text with plain quotation marks, dashes and spaces; its length stays."""
     return text.translate(_FOLD)
 
 
@@ -191,42 +214,39 @@ def _folded(text: str) -> str:
 def _print_places(file: str, count: int) -> None:
     book = open_book(SHARED / file)
     for number, (start, end) in enumerate(places(book, count), 1):
-        begun = [chapter.title for chapter in book.chapters if chapter.start <= start]
-        title = begun[-1] if begun else ""
+        titles = [chapter.title for chapter in book.chapters if chapter.start <= start]
+        title = titles[-1] if titles else ""
         print(f"### {number} ({title})\n{book.text[start:end].strip()}\n")
 
 
 def _check(path: Path, *, repair: bool) -> int:
+    """Print the faults of each line; with `repair`, keep only lines without any."""
     book = open_book(_book_path(path.stem))
-    lines = [
-        line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()
-    ]
-    good: list[str] = []
-    counts: Counter[str] = Counter()
+    every_line = path.read_text(encoding="utf-8").splitlines()
+    lines = [line for line in every_line if line.strip()]
+    good: list[NovelQuestion] = []
+    questions: set[str] = set()
     for number, line in enumerate(lines, 1):
         try:
-            kept = json.loads(line)
-            novel_question = NovelQuestion(
-                *(
-                    " ".join(str(kept.get(key, "")).split())
-                    for key in NovelQuestion.__slots__
-                )
-            )
-            wrong = faults(novel_question, book)
+            novel_question = _question_in(line)
         except (json.JSONDecodeError, AttributeError) as error:
-            wrong = [str(error)]
+            print(f"{number}: {error}: {line[:160]}")
+            continue
+        broken = faults(novel_question, book)
+        question = novel_question.question.lower()
+        if question in questions:
+            broken.append("asked before")
+        questions.add(question)
+        if broken:
+            print(f"{number}: {'; '.join(broken)}: {line[:160]}")
         else:
-            counts[novel_question.question.lower()] += 1
-            if counts[novel_question.question.lower()] > 1:
-                wrong.append("asked before")
-        if wrong:
-            print(f"{number}: {'; '.join(wrong)}: {line[:160]}")
-        else:
-            good.append(json.dumps(asdict(novel_question), ensure_ascii=False))
+            good.append(novel_question)
     if repair:
-        path.write_text("".join(f"{line}\n" for line in good), encoding="utf-8")
+        rows = [json.dumps(asdict(question), ensure_ascii=False) for question in good]
+        path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+    kinds = Counter(question.kind for question in good)
     print(f"{path.name}: {len(good)} of {len(lines)} questions hold; by kind:", end=" ")
-    print(Counter(json.loads(line)["kind"] for line in good).most_common())
+    print(kinds.most_common())
     return int(len(good) < len(lines))
 
 

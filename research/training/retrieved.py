@@ -1,6 +1,6 @@
-"""Examples over what the program itself finds for a question.
+"""Examples over the passages of a text that the program itself finds for a question.
 
-Passages of a text, with marks where some is left out.
+Marks show where text is left out.
 """
 
 import random
@@ -57,10 +57,8 @@ class Retrieved:
 
     def __init__(self, documents: Iterable[Document], seed: int) -> None:
         self._documents = list(documents)
-        self._questions = [
-            sum(bool(question.gold_places) for question in document.questions)
-            for document in self._documents
-        ]
+        # How many questions each text answers
+        self._questions = [len(_with_places(document)) for document in self._documents]
         self._seed = seed
         self._relevance = cache(self._indexed)
 
@@ -75,12 +73,12 @@ class Retrieved:
         return made
 
     def _examples_of(self, at: int, chance: random.Random) -> list[Example]:
+        """The examples of one search in the text `at`, perhaps none."""
         document = self._documents[at]
-        shown = self._search(at, self._answered(at, chance).text, chance.choice(WORDS))
+        drawn = self._draw_answered(at, chance)
+        shown = self._search(at, drawn.text, chance.choice(WORDS))
         text = render(shown, document.book)
-        with_places = [
-            question for question in document.questions if question.gold_places
-        ]
+        with_places = _with_places(document)
         answered = [
             _question(question)
             for question in with_places
@@ -90,7 +88,8 @@ class Retrieved:
         missing = [
             question
             for question in with_places
-            if _covered(question.gold_places, shown) == 0 and not _tells(question, text)
+            if _covered(question.gold_places, shown) == 0
+            and not _may_answer(text, question)
         ]
         unanswered = self._unanswerable(document, chance)
         if (answered or unanswered) and missing and chance.random() < UNSHOWN:
@@ -113,34 +112,31 @@ class Retrieved:
     def _unshown(
         self, missing: list[model.Question], chance: random.Random
     ) -> Question:
+        """One of the questions that the passages do not answer, or one about any text."""
         if chance.random() < OF_SAME_TEXT:
             return _question(chance.choice(missing))
-        return _question(chance.choice(chance.choice(self._documents).questions))
+        document = chance.choice(self._documents)
+        return _question(chance.choice(document.questions))
 
-    def _answered(self, at: int, chance: random.Random) -> model.Question:
-        return chance.choice(
-            [
-                question
-                for question in self._documents[at].questions
-                if question.gold_places
-            ]
-        )
+    def _draw_answered(self, at: int, chance: random.Random) -> model.Question:
+        """A question that the text `at` answers."""
+        return chance.choice(_with_places(self._documents[at]))
 
     def _indexed(self, at: int) -> tuple[list[Passage], Relevance]:
+        """The passages of a text, and their index."""
         book = self._documents[at].book
         passages = split_into_passages(book, 0)
-        return passages, Relevance(
-            [book.text[start:end] for start, end in passages], book.language
-        )
+        texts = [book.text[start:end] for start, end in passages]
+        return passages, Relevance(texts, book.language)
 
     def _search(self, at: int, question: str, most_words: int) -> list[Passage]:
+        """The passages nearest to a question, up to so many words, in the order of the text."""
         book = self._documents[at].book
         passages, relevance = self._relevance(at)
         chosen: list[Passage] = []
         words = 0
-        for start, end in (
-            passages[index] for index in relevance.scores(question).order
-        ):
+        for index in relevance.scores(question).order:
+            start, end = passages[index]
             words += count_words(book.text[start:end])
             if chosen and words > most_words:
                 break
@@ -151,8 +147,8 @@ class Retrieved:
 class NearestAlone(Retrieved):
     """One of the passages nearest to a question, with the sentences around it.
 
-    So the program asks about novels. The other nearest passages share words with the question and
-    do not answer it.
+    This is how the program asks about novels. The other nearest passages share words with the
+    question and do not answer it.
     """
 
     def examples(self, number: int) -> list[Example]:
@@ -160,39 +156,45 @@ class NearestAlone(Retrieved):
         chance = random.Random(f"{self._seed} alone {number}")
         (at,) = chance.choices(range(len(self._documents)), self._questions)
         document = self._documents[at]
-        drawn = self._answered(at, chance)
+        drawn = self._draw_answered(at, chance)
         book = document.book
         nearest = self._nearest(at, drawn.text)
-        gold = [
+        hits = [
             place for place in nearest if _covered(drawn.gold_places, [place]) > WHOLE
         ]
-        gold = gold or with_surroundings(drawn.gold_places[:1], book)
+        hits = hits or with_surroundings(drawn.gold_places[:1], book)
         misses = [
             (start, end)
             for start, end in nearest
             if _covered(drawn.gold_places, [(start, end)]) == 0
-            and not _tells(drawn, book.text[start:end])
+            and not _may_answer(book.text[start:end], drawn)
         ]
         is_miss = bool(misses) and chance.random() < MISSES
-        start, end = chance.choice(misses if is_miss else gold)
+        start, end = chance.choice(misses if is_miss else hits)
         text = book.text[start:end].strip()
+        question = _question(drawn)
+        examples = [_example(question, text, NOT_SAID if is_miss else question.answer)]
         others = [
             _question(other)
             for other in document.questions
             if other != drawn and _covered(other.gold_places, [(start, end)]) > WHOLE
         ]
-        question = _question(drawn)
-        return [
-            _example(question, text, NOT_SAID if is_miss else question.answer),
-            *(_example(other, text, other.answer) for other in others[:MOST_BRANCHES]),
+        examples += [
+            _example(other, text, other.answer) for other in others[:MOST_BRANCHES]
         ]
+        return examples
 
     def _nearest(self, at: int, question: str) -> list[Passage]:
+        """The passages nearest to a question, with the sentences around them."""
         passages, relevance = self._relevance(at)
         order = relevance.scores(question).order[:NEAREST]
-        return with_surroundings(
-            [passages[index] for index in order], self._documents[at].book
-        )
+        nearest = [passages[index] for index in order]
+        return with_surroundings(nearest, self._documents[at].book)
+
+
+def _with_places(document: Document) -> list[model.Question]:
+    """The questions that a text answers."""
+    return [question for question in document.questions if question.gold_places]
 
 
 def _answer_example(question: Question, text: str, chance: random.Random) -> Example:
@@ -203,33 +205,31 @@ def _answer_example(question: Question, text: str, chance: random.Random) -> Exa
 def _example(
     question: Question, text: str, reply: str, task: str = "task_answer"
 ) -> Example:
-    return Example(
-        fill("answer_passages", task, text=text, question=question.text), reply
-    )
+    prompt = fill("answer_passages", task, text=text, question=question.text)
+    return Example(prompt, reply)
 
 
 def _question(question: model.Question) -> Question:
-    references = tuple(map(sentence, question.references))
-    return Question(tidy_question(question.text), references, frozenset())
+    """A question with its answers as sentences."""
+    answers = tuple(map(sentence, question.references))
+    return Question(tidy_question(question.text), answers, frozenset())
 
 
-def _tells(question: model.Question, text: str) -> bool:
+def _may_answer(text: str, question: model.Question) -> bool:
     """Whether a text has every longer word of an answer, so that it may give that answer too."""
-    words = set(re.findall(r"\w{4,}", text.lower()))
-    return any(
-        set(re.findall(r"\w{4,}", answer.lower())) <= words
-        for answer in question.references
-    )
+    words = _long_words(text)
+    return any(_long_words(answer) <= words for answer in question.references)
+
+
+def _long_words(text: str) -> set[str]:
+    return set(re.findall(r"\w{4,}", text.lower()))
 
 
 def _covered(places: tuple[Passage, ...], shown: list[Passage]) -> float:
     """Share of these places that is shown."""
     length = max(1, sum(end - start for start, end in places))
-    return (
-        sum(
-            max(0, min(end, until) - max(start, since))
-            for start, end in places
-            for since, until in shown
-        )
-        / length
-    )
+    covered = 0
+    for start, end in places:
+        for shown_start, shown_end in shown:
+            covered += max(0, min(end, shown_end) - max(start, shown_start))
+    return covered / length

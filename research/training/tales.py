@@ -1,6 +1,6 @@
-"""Examples from FairytaleQA.
+"""Examples from FairytaleQA: questions about a tale over windows of its sections.
 
-The questions of a tale over windows of its sections, in the program's own prompts.
+They are in the program's own prompts.
 """
 
 import json
@@ -26,7 +26,7 @@ _WINDOW_SECTIONS = (1, 2, 2, 3, 3, 4, 4, 5, 6)
 
 # Shares of windows, of questions or of replies
 _EARLIER_SECTION = 0.25  # Windows with the section before the first answer
-_UNANSWERED = 0.035  # As many questions again that the window does not answer
+_UNANSWERED = 0.035  # For each question, another that the window does not answer
 _SAME_TALE = 0.4  # Of these, about the same tale
 _AS_MEMORY = 0.2
 _STOPS = 0.15  # Answered questions for which no page is looked up
@@ -60,10 +60,12 @@ class Question:
 
         def likeness(answer: str) -> float:
             words = counts[answer]
-            others = (counts[other] for other in self.answers)
-            return sum(
-                (words & other).total() / (words | other).total() for other in others
-            )
+            shares: list[float] = []
+            for other in self.answers:
+                shared = words & counts[other]
+                together = words | counts[other]
+                shares.append(shared.total() / together.total())
+            return sum(shares)
 
         return max(self.answers, key=likeness)
 
@@ -80,7 +82,7 @@ class Tale:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Neighbouring sections of a tale, and what is asked of them. All are indices."""
+    """Neighbouring sections of a tale, and the questions about them, all as indices."""
 
     tale: int
     sections: tuple[int, ...]
@@ -89,49 +91,70 @@ class Window:
 
 def read_tales(path: Path) -> list[Tale]:
     """The tales of a FairytaleQA file."""
-    tales = []
+    tales: list[Tale] = []
     for line in path.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
-        sections = tuple(
-            "\n\n".join(
-                " ".join(part.split()) for part in section.splitlines() if part.strip()
-            )
-            for section in record["sections"]
-        )
-        questions = []
-        for fields in record["questions"]:
-            gold = frozenset(
-                int(float(number)) - 1 for number in fields["cor_section"].split(",")
-            )
-            answers = [
-                sentence(value)
-                for key, value in fields.items()
-                if key.startswith("answer") and value.strip()
-            ]
-            if answers and max(gold) < len(sections):
-                questions.append(
-                    Question(tidy_question(fields["question"]), tuple(answers), gold)
-                )
-        tales.append(Tale(record["story"], sections, tuple(questions)))
+        sections = tuple(map(_paragraphs, record["sections"]))
+        questions = [_question(fields) for fields in record["questions"]]
+        usable = [
+            question
+            for question in questions
+            if question.answers and max(question.sections) < len(sections)
+        ]
+        tales.append(Tale(record["story"], sections, tuple(usable)))
     return tales
 
 
-def sentence(text: str) -> str:
-    """Text of an annotator, cased and punctuated as a sentence."""
-    text = re.sub(r"\s+([.,;:!?])", r"\1", " ".join(text.split()))
-    text = re.sub(r"\s+('s|n't|'re|'ve|'d|'ll)\b", r"\1", text)
-    return (
-        text[:1].upper()
-        + text[1:]
-        + ("" if text.endswith((".", "!", "?", '"')) else ".")
+def _paragraphs(section: str) -> str:
+    """A section with an empty line between its paragraphs."""
+    lines = [" ".join(line.split()) for line in section.splitlines()]
+    return "\n\n".join(line for line in lines if line)
+
+
+def _question(fields: dict[str, str]) -> Question:
+    """The question in a record, perhaps without answers."""
+    numbers = fields["cor_section"].split(",")
+    answers = [
+        sentence(value)
+        for key, value in fields.items()
+        if key.startswith("answer") and value.strip()
+    ]
+    return Question(
+        tidy_question(fields["question"]),
+        tuple(answers),
+        sections=frozenset(int(float(number)) - 1 for number in numbers),
     )
+
+
+def sentence(text: str) -> str:
+    """Text of an annotator, cased and punctuated as a sentence.
+
+    >>> sentence("he did n't go .")
+    "He didn't go."
+    """
+    text = _BEFORE_CONTRACTION.sub(r"\1", _on_one_line(text))
+    end = "" if text.endswith((".", "!", "?", '"')) else "."
+    return f"{_capitalised(text)}{end}"
 
 
 def tidy_question(text: str) -> str:
-    text = re.sub(r"\s+([.,;:!?])", r"\1", " ".join(text.split()))
-    return (
-        text[:1].upper() + text[1:].rstrip(" .") + ("" if text.endswith("?") else "?")
-    )
+    """Text of an annotator, cased and punctuated as a question."""
+    text = _on_one_line(text)
+    end = "" if text.endswith("?") else "?"
+    return f"{_capitalised(text).rstrip(' .')}{end}"
+
+
+# A space before a sign, or before the rest of a contraction: `go .`, `did n't`
+_BEFORE_SIGN = re.compile(r"\s+([.,;:!?])")
+_BEFORE_CONTRACTION = re.compile(r"\s+('s|n't|'re|'ve|'d|'ll)\b")
+
+
+def _on_one_line(text: str) -> str:
+    return _BEFORE_SIGN.sub(r"\1", " ".join(text.split()))
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def fill(name: str, task: str = "", **values: object) -> str:
@@ -143,13 +166,14 @@ def fill(name: str, task: str = "", **values: object) -> str:
     return template.fill(**values)
 
 
+# A capital letter within a sentence: `Justine` in `then Justine came`
 NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
 
 
 def _choice(
     text: str, question: str, options: list[str], right: str, chance: random.Random
 ) -> Example:
-    """A choice among options whose order says nothing."""
+    """A choice among options in random order."""
     chance.shuffle(options)
     prompt = _ask(text, with_options(question, options), "task_choice")
     return Example(prompt, LETTERS[options.index(right)])
@@ -174,7 +198,7 @@ class FairyTales:
         return len(self._epoch(0))
 
     def examples(self, number: int) -> list[Example]:
-        """The examples of window `number`; those of later epochs are cut otherwise."""
+        """The examples of window `number`; later epochs are cut into other windows."""
         epoch, index = divmod(number, len(self))
         windows = self._epoch(epoch)
         chance = random.Random(f"{self._seed} window {number}")
@@ -243,34 +267,29 @@ class FairyTales:
         options = self._options(tale, question, chance)
         if options and kind > 1 - _CHOICES:
             return _choice(text, question.text, options, question.answer, chance)
+        answer = question.answer
         if kind < _ALWAYS_ANSWERED:
-            return Example(
-                _ask(text, question.text, "task_answer_always"), question.answer
-            )
+            return Example(_ask(text, question.text, "task_answer_always"), answer)
         if kind < _ALWAYS_ANSWERED + _SHORT_ANSWERS:
-            answer = question.answer
             short = answer[:1].lower() + answer[1:].rstrip(".")
-            return Example(
-                fill("member_answer", text=text, question=question.text), short
-            )
+            prompt = fill("member_answer", text=text, question=question.text)
+            return Example(prompt, short)
         if kind < _ALWAYS_ANSWERED + _SHORT_ANSWERS + _MENTIONS:
-            return Example(
-                fill("member_mention", text=text, question=question.text), "yes"
-            )
-        return Example(_ask(text, question.text, "task_answer"), question.answer)
+            prompt = fill("member_mention", text=text, question=question.text)
+            return Example(prompt, "yes")
+        return Example(_ask(text, question.text, "task_answer"), answer)
 
     @staticmethod
     def _unanswered(question: Question, text: str, chance: random.Random) -> Example:
+        """A question that a text does not answer, in one of the same ways."""
         kind = chance.random()
-        short = _ALWAYS_ANSWERED + _SHORT_ANSWERS
-        if kind < short:
-            return Example(
-                fill("member_answer", text=text, question=question.text), NOT_SAID
-            )
-        if kind < short + _MENTIONS_OF_UNANSWERED:
-            return Example(
-                fill("member_mention", text=text, question=question.text), "no"
-            )
+        short_answers = _ALWAYS_ANSWERED + _SHORT_ANSWERS
+        if kind < short_answers:
+            prompt = fill("member_answer", text=text, question=question.text)
+            return Example(prompt, NOT_SAID)
+        if kind < short_answers + _MENTIONS_OF_UNANSWERED:
+            prompt = fill("member_mention", text=text, question=question.text)
+            return Example(prompt, "no")
         return Example(_ask(text, question.text, "task_answer"), NOT_SAID)
 
     def _epoch(self, epoch: int) -> list[Window]:
@@ -282,22 +301,23 @@ class FairyTales:
         return self._windows[epoch]
 
     def _cut(self, chance: random.Random) -> Iterator[Window]:
+        """Windows in which each question of each tale is asked once."""
         for index, tale in enumerate(self._tales):
-            left = list(range(len(tale.questions)))
-            chance.shuffle(left)
-            left.sort(key=lambda at: min(tale.questions[at].sections))
-            while left:
-                gold = tale.questions[left[0]].sections
+            waiting = list(range(len(tale.questions)))
+            chance.shuffle(waiting)
+            waiting.sort(key=lambda at: min(tale.questions[at].sections))
+            while waiting:
+                gold = tale.questions[waiting[0]].sections
                 shown = self._sections_around(gold, len(tale.sections), chance)
                 if tale.count_words(shown) > _MOST_WINDOW_WORDS:
                     shown = tuple(sorted(gold))
                 covered = [
-                    at for at in left if tale.questions[at].sections <= set(shown)
+                    at for at in waiting if tale.questions[at].sections <= set(shown)
                 ]
                 chosen = covered[:MOST_BRANCHES]
                 if tale.count_words(shown) <= _MOST_WINDOW_WORDS:
                     yield Window(index, shown, chosen)
-                left = [at for at in left if at not in chosen]
+                waiting = [at for at in waiting if at not in chosen]
 
     @staticmethod
     def _sections_around(
@@ -310,18 +330,11 @@ class FairyTales:
         return tuple(range(first - before, min(first + length, count)))
 
     def _other(self, window: Window, chance: random.Random) -> Question:
-        """A question that the window does not answer.
-
-        Of the same tale where it has one, or of another.
-        """
+        """A question that the window does not answer, about the same tale or another one."""
         far = [
             question
             for question in self._tales[window.tale].questions
-            if all(
-                abs(at - seen) > 1
-                for at in question.sections
-                for seen in window.sections
-            )
+            if _are_apart(question.sections, window.sections)
         ]
         if far and chance.random() < _SAME_TALE:
             return chance.choice(far)
@@ -331,26 +344,21 @@ class FairyTales:
 
     @staticmethod
     def _options(tale: Tale, question: Question, chance: random.Random) -> list[str]:
-        """Right and wrong answers in some order.
+        """The right answer and wrong ones, which answer similar questions of the tale.
 
-        The wrong ones answer like questions of the tale.
+        None if there are too few.
         """
         word = question.text.split()[0]
-        like = {other.answer for other in tale.questions if other.text.startswith(word)}
-        wrong = like - set(question.answers)
+        similar = [other for other in tale.questions if other.text.startswith(word)]
+        wrong = {other.answer for other in similar} - set(question.answers)
         if len(wrong) < _FEWEST_WRONG_ANSWERS:
             return []
-        return [
-            question.answer,
-            *chance.sample(sorted(wrong), chance.choice((1, 2, 2, 3))),
-        ]
+        count = chance.choice((1, 2, 2, 3))
+        return [question.answer, *chance.sample(sorted(wrong), count)]
 
     @staticmethod
     def _passages(tale: Tale, shown: Sequence[int], chance: random.Random) -> str:
-        """The sections as `memory.passages.render` shows them.
-
-        A mark where something is left out.
-        """
+        """The sections as `memory.passages.render` shows them, mostly with marks for gaps."""
         pieces = [GAP] if shown[0] > 0 else []
         pieces += [tale.sections[at] for at in shown]
         if shown[-1] + 1 < len(tale.sections):
@@ -368,34 +376,31 @@ class FairyTales:
 
 
 class Choices(FairyTales):
-    """The same windows, and choices alone.
+    """Choices over the same windows.
 
-    Each question in two orders, and whom the text is about.
+    Each question comes in two orders of its options; another asks whom the text is about.
     """
 
     def examples(self, number: int) -> list[Example]:
-        """The examples of window `number`; of another where it leaves nothing to choose from."""
+        """The examples of a window in which there is something to choose from."""
         chance = random.Random(f"{self._seed} choices {number}")
         made: list[Example] = []
         while not made:
             window = chance.choice(self._epoch(0))
             tale = self._tales[window.tale]
             text = self._passages(tale, window.sections, chance)
-            for question in (
-                tale.questions[at] for at in window.questions[: MOST_BRANCHES // 2]
-            ):
-                if options := self._options(tale, question, chance):
+            for at in window.questions[: MOST_BRANCHES // 2]:
+                question = tale.questions[at]
+                options = self._options(tale, question, chance)
+                if options:
                     made += [
                         _choice(text, question.text, options, question.answer, chance)
                         for _ in range(2)
                     ]
-            names = Counter(NAME.findall(text)).most_common(1)
-            if names and names[0][1] >= _FEWEST_NAMINGS:
-                made.append(
-                    Example(
-                        fill("check_turn", text=text), f"It is about {names[0][0]}."
-                    )
-                )
+            for name, namings in Counter(NAME.findall(text)).most_common(1):
+                if namings >= _FEWEST_NAMINGS:
+                    prompt = fill("check_turn", text=text)
+                    made.append(Example(prompt, f"It is about {name}."))
         return made
 
 
@@ -411,9 +416,8 @@ class Mentions(FairyTales):
         while True:
             tale = chance.choice(self._tales)
             first = chance.randrange(len(tale.sections))
-            shown = range(
-                first, min(first + chance.choice((1, 1, 2)), len(tale.sections))
-            )
+            length = chance.choice((1, 1, 2))
+            shown = range(first, min(first + length, len(tale.sections)))
             inside = [
                 question
                 for question in tale.questions
@@ -422,9 +426,7 @@ class Mentions(FairyTales):
             outside = [
                 question
                 for question in tale.questions
-                if not any(
-                    abs(at - part) < 2 for at in question.sections for part in shown
-                )
+                if _are_apart(question.sections, shown)
             ]
             count = min(len(inside), len(outside), MOST_BRANCHES // 2)
             if count:
@@ -440,9 +442,9 @@ class Mentions(FairyTales):
 
 
 class TaleLookups(FairyTales):
-    """A memory of a tale whose gists are sentences of its sections, a page of it perhaps open.
+    """Look-ups over a memory of a tale, perhaps with an open page.
 
-    The page to look up.
+    Its gists are sentences of its sections. The reply is the page to look up.
     """
 
     def examples(self, number: int) -> list[Example]:
@@ -468,13 +470,12 @@ class TaleLookups(FairyTales):
             "opened": "none" if opened is None else str(first + opened),
         }
         chosen = chance.sample(gold_pages, min(len(gold_pages), MOST_BRANCHES))
-        return [
-            Example(
-                fill("lookup", question=question.text, **values),
-                "STOP" if gold == opened else f"Page {first + gold}",
-            )
-            for question, gold in chosen
-        ]
+        examples: list[Example] = []
+        for question, gold in chosen:
+            prompt = fill("lookup", question=question.text, **values)
+            reply = "STOP" if gold == opened else f"Page {first + gold}"
+            examples.append(Example(prompt, reply))
+        return examples
 
     @staticmethod
     def _paged(tale: Tale, chance: random.Random) -> Iterator[range]:
@@ -486,16 +487,21 @@ class TaleLookups(FairyTales):
             at += length
 
 
+def _are_apart(sections: Collection[int], others: Collection[int]) -> bool:
+    """Whether no two of these sections are the same or neighbours."""
+    return all(abs(section - other) > 1 for section in sections for other in others)
+
+
 def _gold_pages(tale: Tale, pages: Sequence[range]) -> Iterator[tuple[Question, int]]:
-    """The questions that one of these pages answers, each with the first that does."""
+    """The questions that one of these pages answers, each with the first such page."""
     for question in tale.questions:
-        gold = [
-            index for index, page in enumerate(pages) if question.sections <= set(page)
-        ]
-        if gold:
-            yield question, gold[0]
+        for index, page in enumerate(pages):
+            if question.sections <= set(page):
+                yield question, index
+                break
 
 
 def _gist(text: str) -> str:
     """Sentences of a page, about as long as a gist."""
-    return extract(text, round(_GIST_RATIO * wanted_words(count_words(text))))
+    gist_words = wanted_words(count_words(text))
+    return extract(text, round(_GIST_RATIO * gist_words))

@@ -1,11 +1,11 @@
-"""Train the adapter.
+"""Trains the adapter.
 
     python -m research.training.train RUN_FOLDER
 
-Started again, it resumes from the checkpoint. The rate is constant after a short warm-up, so a run
-can be ended at any checkpoint: `--decay STEPS` lowers the rate to nothing over so many more steps
-and ends there. Each worker process trains on packs of its own with one thread: on a busy machine
-two threads of one process would wait for each other at every operation.
+Run the command again to resume from the checkpoint. The rate is constant after a short warm-up, so
+a run can be ended at any checkpoint: `--decay STEPS` lowers the rate to zero over so many more
+steps and ends there. Each worker process trains on packs of its own with one thread: on a busy
+machine two threads of one process would wait for each other at every operation.
 """
 
 import argparse
@@ -35,13 +35,13 @@ from research.training.packing import Example, Packer, starter_path
 BLOCK = 8
 """Steps whose packs are drawn together, so that the packs of a step have about the same length."""
 CHARACTERS_AN_EXAMPLE = 300
-"""What an example costs beside its text."""
+"""The cost of an example beside that of its text."""
 RATE = 5e-4
 """Of the A matrices, by default."""
 BETAS = (0.9, 0.98)
 """Of AdamW."""
 TINY = 1e-6
-"""Keeps a norm of nothing from being divided by."""
+"""Avoids a division by a norm of zero."""
 MEAN_STEPS = 20
 """Steps over which the log has the mean loss."""
 
@@ -66,17 +66,18 @@ class Stream:
         """Packs taken from each source before the current block."""
 
     def block(self, number: int, packs: int) -> list[list[list[Example]]]:
-        """The examples of `BLOCK` steps of so many packs."""
+        """The examples of `BLOCK` steps with `packs` packs each."""
         chance = random.Random(f"{self._seed} block {number}")
-        made = []
-        for name in chance.choices(
-            list(self._mix), list(self._mix.values()), k=BLOCK * packs
-        ):
-            at = self.drawn.get(name, 0)
-            self.drawn[name] = at + 1
-            made.append(self._sources[name].examples(at))
-        made.sort(key=cost)
-        steps = [made[at : at + packs] for at in range(0, len(made), packs)]
+        names = list(self._mix)
+        weights = list(self._mix.values())
+        drawn_packs: list[list[Example]] = []
+        for name in chance.choices(names, weights, k=BLOCK * packs):
+            pack_number = self.drawn.get(name, 0)
+            self.drawn[name] = pack_number + 1
+            drawn_packs.append(self._sources[name].examples(pack_number))
+        drawn_packs.sort(key=cost)
+        starts = range(0, len(drawn_packs), packs)
+        steps = [drawn_packs[start : start + packs] for start in starts]
         chance.shuffle(steps)
         return steps
 
@@ -113,22 +114,18 @@ def work(
     parameters = list(adapter.parameters())
     for slot, examples in iter(tasks.get, None):
         pack = packer.pack(examples)
-        losses = (
-            F.cross_entropy(
-                model.forward(pack, adapter), pack.targets, reduction="none"
-            )
-            * pack.weights
-        )
-        gradient_parts = torch.autograd.grad(losses.sum(), parameters)
+        logits = model.forward(pack, adapter)
+        losses = F.cross_entropy(logits, pack.targets, reduction="none") * pack.weights
+        loss = losses.sum()
+        gradient_parts = torch.autograd.grad(loss, parameters)
         gradients[slot] = torch.cat([gradient.flatten() for gradient in gradient_parts])
-        done.put(
-            PackResult(
-                loss=float(losses.sum().detach()),
-                weight=float(pack.weights.sum()),
-                examples=pack.examples,
-                tokens=len(pack.tokens),
-            )
+        result = PackResult(
+            loss=float(loss.detach()),
+            weight=float(pack.weights.sum()),
+            examples=pack.examples,
+            tokens=len(pack.tokens),
         )
+        done.put(result)
 
 
 def rate_at(step: int, warmup: int, decay_from: int | None, decay: int) -> float:
@@ -143,7 +140,7 @@ def rate_at(step: int, warmup: int, decay_from: int | None, decay: int) -> float
 
 
 class Run:
-    """A training run and its folder: adapter, optimiser and counts, all kept in `checkpoint.pt`."""
+    """A training run and its folder: adapter, optimiser and counts, stored in `checkpoint.pt`."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.folder: Path = arguments.folder
@@ -157,33 +154,34 @@ class Run:
         if arguments.from_adapter:
             self.adapter.load(arguments.from_adapter)
         self.adapter.share_memory()
+        a_matrices = {
+            "params": list(self.adapter.a.parameters()),
+            "rate": arguments.rate,
+        }
+        b_matrices = {
+            "params": list(self.adapter.b.parameters()),
+            "rate": arguments.rate * arguments.b_factor,
+        }
         self.optimiser = torch.optim.AdamW(
-            [
-                {"params": list(self.adapter.a.parameters()), "rate": arguments.rate},
-                {
-                    "params": list(self.adapter.b.parameters()),
-                    "rate": arguments.rate * arguments.b_factor,
-                },
-            ],
-            betas=BETAS,
-            weight_decay=0.0,
+            [a_matrices, b_matrices], betas=BETAS, weight_decay=0.0
         )
         self.step = 0
-        self.seen = 0
-        self.drawn: dict[str, int] = {}
-        self.history: list[float] = []
+        self.seen = 0  # Examples trained on
+        self.drawn: dict[str, int] = {}  # See `Stream`
+        self.history: list[float] = []  # Losses of the steps
         self.decay_from: int | None = None
-        if (path := self.folder / "checkpoint.pt").exists():
+        path = self.folder / "checkpoint.pt"
+        if path.exists():
             self._restore(torch.load(path, weights_only=True))
         if arguments.decay and self.decay_from is None:
             self.decay_from = self.step
 
     def _restore(self, state: dict) -> None:
+        """Take the state of a checkpoint, but the rates of the command line."""
+        pairs = zip(self.adapter.parameters(), state["adapter"], strict=True)
         with torch.no_grad():
-            for parameter, kept in zip(
-                self.adapter.parameters(), state["adapter"], strict=True
-            ):
-                parameter.copy_(kept)
+            for parameter, saved in pairs:
+                parameter.copy_(saved)
         rates = [group["rate"] for group in self.optimiser.param_groups]
         self.optimiser.load_state_dict(state["optimiser"])
         for group, rate in zip(self.optimiser.param_groups, rates, strict=True):
@@ -194,15 +192,12 @@ class Run:
         self.decay_from = state["decay_from"]
 
     def save(self, name: str = "checkpoint.pt") -> None:
-        """Write the state as it is now; of an interrupted write nothing is seen."""
+        """Write the state as it is now, atomically."""
+        shape = self.adapter.shape
         state = {
             "adapter": [parameter.detach() for parameter in self.adapter.parameters()],
             "optimiser": self.optimiser.state_dict(),
-            "shape": [
-                self.adapter.shape.first_layer,
-                self.adapter.shape.rank,
-                self.adapter.shape.alpha,
-            ],
+            "shape": [shape.first_layer, shape.rank, shape.alpha],
             "step": self.step,
             "seen": self.seen,
             "drawn": self.drawn,
@@ -212,34 +207,29 @@ class Run:
         (self.folder / "new.pt").replace(self.folder / name)
 
     def train(self) -> None:
-        """Train until the run's end, or until it is told to stop (SIGTERM, Ctrl-C).
+        """Train until the end of the run, or a signal to stop (SIGTERM, Ctrl-C).
 
-        The step is finished and kept.
+        The current step is finished and saved.
         """
-        arguments, stopping = self.arguments, []
+        arguments = self.arguments
+        stopping: list[bool] = []
         for signum in (signal.SIGTERM, signal.SIGINT):
             signal.signal(signum, lambda *_: stopping.append(True))
         size = sum(parameter.numel() for parameter in self.adapter.parameters())
         gradients = torch.zeros(arguments.packs, size).share_memory_()
         context = mp.get_context("fork")
-        tasks, done = context.Queue(), context.Queue()
-        workers = [
-            context.Process(
-                target=work,
-                args=(self.model, self.adapter, gradients, tasks, done),
-                daemon=True,
-            )
-            for _ in range(arguments.workers)
-        ]
-        for worker in workers:
-            worker.start()
+        tasks = context.Queue()
+        done = context.Queue()
+        worker_arguments = (self.model, self.adapter, gradients, tasks, done)
+        for _ in range(arguments.workers):
+            context.Process(target=work, args=worker_arguments, daemon=True).start()
         if self.decay_from is not None:
-            last = self.decay_from + arguments.decay
+            last_step = self.decay_from + arguments.decay
         else:
-            last = arguments.steps
+            last_step = arguments.steps
         for steps in self._blocks():
             for examples in steps:
-                if stopping or self.step >= last:
+                if stopping or self.step >= last_step:
                     self.save()
                     return
                 self._step(examples, gradients, tasks, done)
@@ -249,14 +239,14 @@ class Run:
                 self.save(f"step_{self.step}.pt")
 
     def _blocks(self) -> Iterator[list[list[list[Example]]]]:
-        """The steps that are left, block by block; of a block that was interrupted its rest."""
+        """The remaining steps, block by block, beginning with the rest of an interrupted block."""
+        seed = self.arguments.seed
         mix = json.loads(self.arguments.mix)
-        self._stream = Stream(
-            sources(self.arguments.seed, mix), mix, self.arguments.seed, self.drawn
-        )
+        self._stream = Stream(sources(seed, mix), mix, seed, self.drawn)
         while True:
-            number, done = divmod(self.step, BLOCK)
-            yield self._stream.block(number, self.arguments.packs)[done:]
+            number, steps_done = divmod(self.step, BLOCK)
+            block = self._stream.block(number, self.arguments.packs)
+            yield block[steps_done:]
 
     def _step(
         self,
@@ -265,7 +255,9 @@ class Run:
         tasks: mp.Queue,
         done: mp.Queue,
     ) -> None:
-        began = time.monotonic()
+        """Train on the packs of one step, a pack in each slot of `gradients`, and log it."""
+        arguments = self.arguments
+        began_s = time.monotonic()
         for slot, pack in enumerate(examples):
             tasks.put((slot, pack))
         results: list[PackResult] = [done.get() for _ in examples]
@@ -273,28 +265,27 @@ class Run:
         gradient = gradients[: len(examples)].sum(0) / weight
         norm = float(gradient.norm())
         gradient *= min(1.0, 1.0 / (norm + TINY))
-        at = 0
+        start = 0
         for parameter in self.adapter.parameters():
-            parameter.grad = gradient[at : at + parameter.numel()].view_as(parameter)
-            at += parameter.numel()
-        share = rate_at(
-            self.step, self.arguments.warmup, self.decay_from, self.arguments.decay
-        )
+            end = start + parameter.numel()
+            parameter.grad = gradient[start:end].view_as(parameter)
+            start = end
+        share = rate_at(self.step, arguments.warmup, self.decay_from, arguments.decay)
         for group in self.optimiser.param_groups:
             group["lr"] = group["rate"] * share
         self.optimiser.step()
         self.step += 1
         self.seen += sum(result.examples for result in results)
         loss = sum(result.loss for result in results) / weight
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - began_s
         tokens = sum(result.tokens for result in results)
         self.history.append(loss)
         mean = statistics.fmean(self.history[-MEAN_STEPS:])
         with (self.folder / "log.txt").open("a") as log:
             log.write(
-                f"{time.strftime('%H:%M:%S')} step {self.step} seen {self.seen} loss {loss:.3f} "
-                f"mean {mean:.3f} "
-                f"norm {norm:.2f} rate {share:.2f} {tokens / seconds:.0f} tokens/s\n"
+                f"{time.strftime('%H:%M:%S')} step {self.step} seen {self.seen} "
+                f"loss {loss:.3f} mean {mean:.3f} norm {norm:.2f} rate {share:.2f} "
+                f"{tokens / seconds:.0f} tokens/s\n"
             )
 
 

@@ -17,6 +17,8 @@ from research.training.packing import Example
 from research.training.pages import WrittenPage
 from research.training.tales import NOT_SAID, fill, sentence
 
+END_CHARACTERS = 30
+"""Of a page, by which its end is recognised in a prompt."""
 SIZE = PageSize(200, 560)
 """Of pages in single-pass prompts: most written pages end where such a page may."""
 AGAIN_SHARE = 0.15
@@ -35,7 +37,7 @@ AGAIN = {"aim": "", "ask": FICTION.ask}
 
 
 class Written:
-    """Packs over written pages; subclasses say what is asked."""
+    """Packs over written pages; subclasses define the questions."""
 
     length = 1
     """Pages of a pack."""
@@ -43,20 +45,22 @@ class Written:
     def __init__(self, pages: list[list[WrittenPage]], seed: int) -> None:
         self._seed = seed
         self.pages = pages
-        self.runs = [run for pages in self.pages for run in self._cut(pages)]
+        self.runs = [run for of_source in pages for run in self._cut(of_source)]
         random.Random(seed).shuffle(self.runs)
 
     def _cut(self, pages: list[WrittenPage]) -> list[list[WrittenPage]]:
-        return [
-            pages[at : at + self.length] for at in range(0, len(pages), self.length)
-        ]
+        """The pages in runs of `length`; the last may be shorter."""
+        starts = range(0, len(pages), self.length)
+        return [pages[start : start + self.length] for start in starts]
 
     def examples(self, number: int) -> list[Example]:
         """The examples of one run of pages."""
         chance = random.Random(f"{self._seed} {type(self).__name__} {number}")
-        return self.ask(self.runs[number % len(self.runs)], chance)
+        run = self.runs[number % len(self.runs)]
+        return self.ask(run, chance)
 
     def ask(self, run: Sequence[WrittenPage], chance: random.Random) -> list[Example]:
+        """The examples of these pages."""
         raise NotImplementedError
 
     def foreign(self, run: Sequence[WrittenPage], chance: random.Random) -> str:
@@ -72,24 +76,22 @@ class Gists(Written):
 
     def ask(self, run: Sequence[WrittenPage], chance: random.Random) -> list[Example]:
         (page,) = run
-        words = wanted_words(count_words(page.text))
-        if chance.random() < AGAIN_SHARE:
-            return [
-                Example(
-                    fill("gist_again", passage=page.text, words=words, **AGAIN),
-                    fitted(page.gist, words),
-                )
-            ]
-        return [
-            Example(
-                fill("gist", passage=page.text, words=words, **AIM),
-                fitted(page.gist, words),
-            )
-        ]
+        is_again = chance.random() < AGAIN_SHARE
+        return [_gist_example(page, is_again=is_again)]
+
+
+def _gist_example(page: WrittenPage, *, is_again: bool = False) -> Example:
+    """A page to shorten; `is_again`: as it is asked for after an attempt that failed."""
+    words = wanted_words(count_words(page.text))
+    if is_again:
+        prompt = fill("gist_again", passage=page.text, words=words, **AGAIN)
+    else:
+        prompt = fill("gist", passage=page.text, words=words, **AIM)
+    return Example(prompt, fitted(page.gist, words))
 
 
 def fitted(gist: str, words: int) -> str:
-    """The sentences that say most of a gist: the words asked for, and little more."""
+    """The most important sentences of a gist: the words asked for, and little more."""
     shorter = extract(gist, round(MOST_GIST * words))
     return shorter if count_words(shorter) >= words else gist
 
@@ -97,7 +99,7 @@ def fitted(gist: str, words: int) -> str:
 class SinglePassGists(Written):
     """Pages in one growing text, as single-pass reading shows them.
 
-    Where to pause, and each page's gist.
+    The replies are where to pause, and the gist of each page.
     """
 
     length = 3
@@ -112,9 +114,9 @@ class SinglePassGists(Written):
             for paragraph in page.text.split("\n\n"):
                 builder.add(paragraph)
         book = builder.build(title=run[0].source, source_format="txt")
-        reader = _Recorder([page.text[-30:] for page in run])
+        recorder = _Recorder([page.text[-END_CHARACTERS:] for page in run])
         single_pass = SinglePass(
-            book, 0, SIZE, reader, focus=GistFocus(wording=TRAINED)
+            book, 0, SIZE, recorder, focus=GistFocus(wording=TRAINED)
         )
         made: list[Example] = []
         start = 0
@@ -122,18 +124,22 @@ class SinglePassGists(Written):
             page_to_gist = await single_pass.next_page(start)
             page_read = page_to_gist.page
             attempts = page_to_gist.attempts_after("")
-            if book.text[page_read.start : page_read.end].strip() != page.text.strip():
+            text_read = book.text[page_read.start : page_read.end]
+            if text_read.strip() != page.text.strip():
                 break
-            if len(reader.labels) > 1:
-                made.append(Example(reader.prompt, reader.chosen))
+            if len(recorder.labels) > 1:
+                made.append(Example(recorder.prompt, recorder.chosen))
             gist = fitted(page.gist, wanted_words(page_read.words))
             made.append(Example(attempts[0].prompt[0].content, gist))
             start = page_read.end
-        return made or Gists.ask(None, run[:1], random.Random(start))  # type: ignore[arg-type]
+        if not made:
+            is_again = random.Random(start).random() < AGAIN_SHARE
+            made.append(_gist_example(run[0], is_again=is_again))
+        return made
 
 
 class _Recorder:
-    """Stands for an engine: keeps what it is asked, and pauses where a page of the source ends."""
+    """An engine that records its prompts, and pauses where a page of the source ends."""
 
     class info:  # noqa: N801
         context_tokens = 8192
@@ -170,7 +176,7 @@ class _Recorder:
 class Memories(Written):
     """A memory of neighbouring pages, one of them perhaps open.
 
-    Which page to look up, why, and the answer.
+    The replies are which page to look up and why, and answers.
     """
 
     length = 8
@@ -183,44 +189,30 @@ class Memories(Written):
         parts = [f"(Page {first + at})\n{page.gist}" for at, page in enumerate(run)]
         if opened is not None:
             parts[opened] = f"(Page {first + opened}, in full)\n{run[opened].text}"
-        memory = "\n\n".join(parts)
         values = {
-            "memory": memory,
+            "memory": "\n\n".join(parts),
             "opened": "none" if opened is None else str(first + opened),
         }
+
+        def lookup(question: str, reply: str) -> Example:
+            return Example(fill("lookup", question=question, **values), reply)
+
+        def answer(question: str, reply: str) -> Example:
+            prompt = fill("answer", "task_answer", question=question, **values)
+            return Example(prompt, reply)
+
         made: list[Example] = []
         for at in with_questions:
             question = chance.choice(run[at].questions)
             if at == opened:
-                made.append(
-                    Example(fill("lookup", question=question.text, **values), "STOP")
-                )
-                made.append(
-                    Example(
-                        fill("answer", "task_answer", question=question.text, **values),
-                        sentence(question.answer),
-                    )
-                )
-            else:
-                if question.reason:
-                    because = f", because {question.reason.rstrip('.')}."
-                else:
-                    because = ""
-                reply = f"Page {first + at}{because}"
-                made.append(
-                    Example(fill("lookup", question=question.text, **values), reply)
-                )
-        made.append(
-            Example(
-                fill(
-                    "answer",
-                    "task_answer",
-                    question=self.foreign(run, chance),
-                    **values,
-                ),
-                NOT_SAID,
-            )
-        )
+                made.append(lookup(question.text, "STOP"))
+                made.append(answer(question.text, sentence(question.answer)))
+                continue
+            reply = f"Page {first + at}"
+            if question.reason:
+                reply += f", because {question.reason.rstrip('.')}."
+            made.append(lookup(question.text, reply))
+        made.append(answer(self.foreign(run, chance), NOT_SAID))
         return made
 
 
@@ -231,24 +223,18 @@ class Answers(Written):
 
     def ask(self, run: Sequence[WrittenPage], chance: random.Random) -> list[Example]:
         text = "\n\n".join(page.text for page in run)
-        made = [
-            Example(
-                fill(
-                    "answer_passages", "task_answer", text=text, question=question.text
-                ),
-                sentence(question.answer),
+
+        def answer(question: str, reply: str) -> Example:
+            prompt = fill(
+                "answer_passages", "task_answer", text=text, question=question
             )
+            return Example(prompt, reply)
+
+        made = [
+            answer(question.text, sentence(question.answer))
             for page in run
             for question in page.questions
         ]
         if not made or chance.random() < FOREIGN_SHARE:
-            question = self.foreign(run, chance)
-            made.append(
-                Example(
-                    fill(
-                        "answer_passages", "task_answer", text=text, question=question
-                    ),
-                    NOT_SAID,
-                )
-            )
+            made.append(answer(self.foreign(run, chance), NOT_SAID))
         return made

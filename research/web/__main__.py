@@ -20,6 +20,7 @@ from gistread.cli.progress import ProgressLine, engine_line
 from gistread.cli.sessions import open_engine
 from gistread.config import Config
 from gistread.engine.models import ModelSource, find_chosen
+from gistread.engine.protocol import EngineState
 from gistread.errors import ExitStatus, UsageError
 from research.web.acting import MAX_SNIPPETS, act
 from research.web.model import Action, WebPage
@@ -82,9 +83,8 @@ def _run(words: list[str]) -> ExitStatus:
     with open_file(arguments.page) as stream:
         data = read_limited(stream, arguments.page.name, limit_bytes=LIMIT_BYTES)
     page = read_page(data, arguments.page.name, arguments.depth)
-    action = run_until_interrupted(
-        _act(page, task, arguments.done, model, config, arguments.max_parts)
-    )
+    acting = _act(page, task, arguments.done, model, config, arguments.max_parts)
+    action = run_until_interrupted(acting)
     if arguments.json:
         write_json(_document(action, task, page))
     else:
@@ -100,11 +100,14 @@ async def _act(
     config: Config,
     most: int,
 ) -> Action:
+    """Choose the next step with a model, showing the progress on a line."""
     with ProgressLine() as line:
+
+        def show(state: EngineState) -> None:
+            line.show(engine_line(state, model.name))
+
         async with open_engine(model, config, line) as engine:
-            unwatch = engine.watch(
-                lambda state: line.show(engine_line(state, model.name))
-            )
+            unwatch = engine.watch(show)
             try:
                 return await act(page, task, done, engine, line.show, most)
             finally:
@@ -117,10 +120,10 @@ def _text(action: Action, page: WebPage) -> str:
         f"{action.operation}{value} · {action.element.heading}",
         f"  {action.element.xpath}",
     ]
-    if len(action.shown) < len(page.snippets):
-        lines.append(
-            f"  Based on {len(action.shown)} of the page's {len(page.snippets)} parts."
-        )
+    shown = len(action.shown)
+    parts = len(page.snippets)
+    if shown < parts:
+        lines.append(f"  Based on {shown} of the page's {parts} parts.")
     return "\n".join(lines)
 
 
@@ -155,7 +158,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Never raises.
     """
-    return report_errors(list(sys.argv[1:] if argv is None else argv), _run)
+    words = sys.argv[1:] if argv is None else argv
+    return report_errors(list(words), _run)
 
 
 if __name__ == "__main__":

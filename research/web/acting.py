@@ -14,6 +14,7 @@ from gistread.engine.protocol import (
 )
 from gistread.errors import EngineError, PromptTooLongError
 from gistread.memory.gisting import (
+    Attempt,
     gist_page,
     gist_tokens,
     is_short,
@@ -57,9 +58,8 @@ async def act(
         tell(f"gists of the page: {len(gists)} of {len(long)}")
         gists[number], cost = await _gist(page.snippet(number), engine)
         usage += cost
-    chooser = _StepChooser(
-        page, task, "; ".join(done[-_MAX_STEPS:]) or "nothing", gists, engine
-    )
+    steps_done = "; ".join(done[-_MAX_STEPS:]) or "nothing"
+    chooser = _StepChooser(page, task, steps_done, gists, engine)
     shown = await chooser.fitting(near)
     opened: list[int] = []
     while len(opened) < max_snippets or not chooser.elements(shown, opened):
@@ -70,42 +70,41 @@ async def act(
         opened.append(chosen)
         tell(f"{len(opened)}. part {chosen} of {len(page.snippets)}")
     step = await chooser.step(shown, opened)
-    rate = chooser.compression_rate(shown, opened)
-    usage += step.usage
     return Action(
-        step.element,
-        step.operation,
-        step.value,
-        tuple(opened),
-        tuple(shown),
-        rate,
-        usage,
+        element=step.element,
+        operation=step.operation,
+        value=step.value,
+        lookups=tuple(opened),
+        shown=tuple(shown),
+        compression_rate=chooser.compression_rate(shown, opened),
+        usage=usage + step.usage,
     )
 
 
 def _nearest(page: WebPage, task: str) -> list[int]:
     """Numbers of the snippets, the nearest to the task first, after one with an element."""
-    ranked = Ranker([snippet.text for snippet in page.snippets]).top(task, _MAX_SHOWN)
-    order = [
-        position + 1
-        for position in dict.fromkeys([*ranked, *range(len(page.snippets))])
-    ]
-    first = next(number for number in order if page.snippet(number).elements)
-    return list(dict.fromkeys([first, *order]))[:_MAX_SHOWN]
+    ranker = Ranker([snippet.text for snippet in page.snippets])
+    ranked = ranker.top(task, _MAX_SHOWN)
+    order = dict.fromkeys([*ranked, *range(len(page.snippets))])
+    numbers = [position + 1 for position in order]
+    first = next(number for number in numbers if page.snippet(number).elements)
+    return list(dict.fromkeys([first, *numbers]))[:_MAX_SHOWN]
 
 
 async def _gist(snippet: Snippet, engine: Engine) -> tuple[str, Usage]:
+    """The gist of a snippet and its cost. Raises EngineError."""
     words = wanted_words(snippet.words)
-    room = gist_tokens(snippet.words, await engine.count(snippet.text), words)
+    tokens = await engine.count(snippet.text)
+    room = gist_tokens(snippet.words, tokens, words)
     templates = [prompts.load("act_gist"), prompts.load("act_gist_again")]
-    attempts = tuple(
-        make_attempt(
-            template, template.fill(passage=snippet.text, words=words), sampling
-        )
-        for template, sampling in zip(templates, samplings(room), strict=True)
+    attempts: list[Attempt] = []
+    for template, sampling in zip(templates, samplings(room), strict=True):
+        text = template.fill(passage=snippet.text, words=words)
+        attempts.append(make_attempt(template, text, sampling))
+    gisted = await gist_page(
+        snippet.text, engine, tuple(attempts), Priority.INTERACTIVE
     )
-    made = await gist_page(snippet.text, engine, attempts, Priority.INTERACTIVE)
-    return made.gist.text, made.usage
+    return gisted.gist.text, gisted.usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +117,8 @@ class _Step:
 
 @dataclass(frozen=True, slots=True)
 class _StepChooser:
+    """Asks the model for snippets and for the next step, with prompts over a page."""
+
     page: WebPage
     task: str
     done: str
@@ -127,22 +128,24 @@ class _StepChooser:
 
     def elements(self, shown: Sequence[int], opened: Sequence[int]) -> list[Element]:
         """The elements of the snippets shown in full."""
-        whole = (
-            self.page.snippet(number)
-            for number in shown
-            if number in opened or number not in self.gists
-        )
         return [
-            self.page.element(index) for snippet in whole for index in snippet.elements
+            self.page.element(index)
+            for number in shown
+            if self._is_whole(number, opened)
+            for index in self.page.snippet(number).elements
         ]
+
+    def _is_whole(self, number: int, opened: Sequence[int]) -> bool:
+        """Whether a snippet is shown in full."""
+        return number in opened or number not in self.gists
 
     def compression_rate(self, shown: Sequence[int], opened: Sequence[int]) -> float:
         words = 0
         for number in shown:
-            if number in self.gists and number not in opened:
-                words += count_words(self.gists[number])
-            else:
+            if self._is_whole(number, opened):
                 words += self.page.snippet(number).words
+            else:
+                words += count_words(self.gists[number])
         return 100.0 * (1.0 - words / max(1, self.page.words))
 
     async def fitting(self, near: Sequence[int]) -> list[int]:
@@ -151,17 +154,26 @@ class _StepChooser:
         Raises PromptTooLongError.
         """
         largest = max((self.page.snippet(number).text for number in near), key=len)
-        for reserve in (await self.engine.count(largest), 0):
-            low, high = 0, len(near)
-            while low < high:
-                middle = (low + high + 1) // 2
-                fits = await self._fits(sorted(near[:middle]), (), reserve)
-                low, high = (middle, high) if fits else (low, middle - 1)
-            if low:
-                return sorted(near[:low])
-        raise PromptTooLongError(
-            await self._measure(near[:1], ()), 0, self.engine.info.context_tokens
-        )
+        # If possible with room to open any snippet, otherwise without
+        room_to_open = await self.engine.count(largest)
+        for reserve in (room_to_open, 0):
+            count = await self._most_that_fit(near, reserve)
+            if count:
+                return sorted(near[:count])
+        tokens = await self._measure(near[:1], ())
+        raise PromptTooLongError(tokens, 0, self.engine.info.context_tokens)
+
+    async def _most_that_fit(self, near: Sequence[int], reserve: int) -> int:
+        """How many of the nearest snippets fit with so many tokens to spare, by bisection."""
+        low = 0
+        high = len(near)
+        while low < high:
+            middle = (low + high + 1) // 2
+            if await self._fits(sorted(near[:middle]), (), reserve):
+                low = middle
+            else:
+                high = middle - 1
+        return low
 
     async def next_snippet(
         self, shown: Sequence[int], opened: Sequence[int]
@@ -170,9 +182,7 @@ class _StepChooser:
 
         Raises PromptTooLongError when no snippet with an element fits.
         """
-        closed = [
-            number for number in shown if number in self.gists and number not in opened
-        ]
+        closed = [number for number in shown if not self._is_whole(number, opened)]
         can_act = bool(self.elements(shown, opened))
         if not can_act:
             closed = [number for number in closed if self.page.snippet(number).elements]
@@ -183,15 +193,15 @@ class _StepChooser:
             tokens = await self._measure(shown, [*opened, *closed[:1]])
             raise PromptTooLongError(tokens, 0, self.engine.info.context_tokens)
         prompt = self._prompt("act_lookup", shown, ())
+        answer_so_far = "".join(f"Part {number}, " for number in opened)
+        options = [f"Part {number}" for number in offered]
         # If no element is visible, the model must open a snippet.
-        options = [
-            *(f"Part {number}" for number in offered),
-            *((_STOP,) if can_act else ()),
-        ]
-        chosen, usage = await self._choose(
-            prompt, "".join(f"Part {number}, " for number in opened), options
-        )
-        return (offered[chosen] if chosen < len(offered) else None), usage
+        if can_act:
+            options.append(_STOP)
+        chosen, usage = await self._choose(prompt, answer_so_far, options)
+        if chosen >= len(offered):
+            return None, usage
+        return offered[chosen], usage
 
     async def step(self, shown: Sequence[int], opened: Sequence[int]) -> _Step:
         """Choose element, operation and value, each as a continuation of the same answer."""
@@ -202,18 +212,17 @@ class _StepChooser:
         element = elements[number]
         answer = f"Element {element.index}, "
         operations = list(map(str, element.operations))
-        which, cost = await self._choose(prompt, answer, operations)
+        number, cost = await self._choose(prompt, answer, operations)
         usage += cost
-        operation = element.operations[which]
+        operation = element.operations[number]
+        answer += f"{operation}: "
         value = ""
         if operation is Operation.SELECT:
-            option, cost = await self._choose(
-                prompt, f"{answer}{operation}: ", element.options
-            )
-            value = element.options[option]
+            number, cost = await self._choose(prompt, answer, element.options)
+            value = element.options[number]
             usage += cost
         elif operation is Operation.TYPE:
-            value, cost = await self._type(prompt, f'{answer}{operation}: "')
+            value, cost = await self._type(prompt, f'{answer}"')
             usage += cost
         return _Step(element, operation, value, usage)
 
@@ -222,19 +231,19 @@ class _StepChooser:
         sampling = Sampling(
             max_tokens=_TYPED_TOKENS, stop=('"', "\n"), grammar=_ONE_LINE
         )
-        written = await self.engine.complete(
-            (*prompt, Message("assistant", answer)), sampling
-        )
-        value = " ".join(written.text.split())
+        continued = (*prompt, Message("assistant", answer))
+        completion = await self.engine.complete(continued, sampling)
+        value = " ".join(completion.text.split())
         if not value:
             raise EngineError(
                 "The model typed nothing.", "Say in the task what to type."
             )
-        return value, written.usage
+        return value, completion.usage
 
     async def _choose(
         self, prompt: Prompt, answer: str, options: Sequence[str]
     ) -> tuple[int, Usage]:
+        """The index of the option with which the model continues `answer`, and its cost."""
         if len(options) == 1:
             return 0, NO_USAGE
         if answer:
@@ -245,27 +254,23 @@ class _StepChooser:
     async def _fits(
         self, shown: Sequence[int], opened: Sequence[int], reserve: int = 0
     ) -> bool:
-        return (
-            await self._measure(shown, opened) + reserve
-            <= self.engine.info.context_tokens
-        )
+        tokens = await self._measure(shown, opened) + reserve
+        return tokens <= self.engine.info.context_tokens
 
     async def _measure(self, shown: Sequence[int], opened: Sequence[int]) -> int:
         """Tokens of the longest prompt over these snippets and its answer."""
-        both = [
-            self._prompt(name, shown, opened) for name in ("act_lookup", "act_step")
-        ]
-        return (
-            max([await self.engine.measure(prompt) for prompt in both]) + _STEP_TOKENS
-        )
+        lookup = self._prompt("act_lookup", shown, opened)
+        step = self._prompt("act_step", shown, opened)
+        lookup_tokens = await self.engine.measure(lookup)
+        step_tokens = await self.engine.measure(step)
+        return max(lookup_tokens, step_tokens) + _STEP_TOKENS
 
     def _prompt(self, name: str, shown: Sequence[int], opened: Sequence[int]) -> Prompt:
-        parts = []
+        parts: list[str] = []
         for number in shown:
-            if number in opened or number not in self.gists:
-                parts.append(
-                    f"(Part {number}, in full)\n{self.page.snippet(number).text}"
-                )
+            if self._is_whole(number, opened):
+                text = self.page.snippet(number).text
+                parts.append(f"(Part {number}, in full)\n{text}")
             else:
                 parts.append(f"(Part {number})\n{self.gists[number]}")
         text = prompts.load(name).fill(

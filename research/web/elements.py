@@ -15,6 +15,7 @@ _INVISIBLE = frozenset(
         "template track video"
     ).split()
 )
+# `display: none`, `visibility:hidden`
 _HIDDEN_STYLE = re.compile(
     r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE
 )
@@ -23,20 +24,27 @@ _DEEPEST = 200  # Deeper nesting comes from unclosed elements or attacks and is 
 _CLICK = (Operation.CLICK,)
 _TYPE = (Operation.TYPE, Operation.CLICK)
 _SELECT = (Operation.SELECT,)
+# Roles for people, by the type of an input
 _INPUTS = {
     "checkbox": "checkbox",
     "radio": "radio button",
     "file": "file chooser",
-} | dict.fromkeys(("submit", "button", "reset", "image"), "button")
+    "submit": "button",
+    "button": "button",
+    "reset": "button",
+    "image": "button",
+}
+# Roles for people, by the attribute `role`
 _ROLES = {
-    **{
-        "button": "button",
-        "link": "link",
-        "checkbox": "checkbox",
-        "radio": "radio button",
-        "switch": "switch",
-    },
-    **{"tab": "tab", "option": "option", "menuitem": "menu item", "treeitem": "item"},
+    "button": "button",
+    "link": "link",
+    "checkbox": "checkbox",
+    "radio": "radio button",
+    "switch": "switch",
+    "tab": "tab",
+    "option": "option",
+    "menuitem": "menu item",
+    "treeitem": "item",
 }
 _TYPED_ROLES = {
     "textbox": "text field",
@@ -55,6 +63,7 @@ class FoundElement:
 
 
 def find_elements(root: etree._Element) -> dict[etree._Element, FoundElement]:
+    """The visible interactive elements of a page, by their nodes, in the order of the page."""
     labels = {node.get("for"): node for node in root.iter("label") if node.get("for")}
     tree = root.getroottree()
     elements: dict[etree._Element, FoundElement] = {}
@@ -63,18 +72,15 @@ def find_elements(root: etree._Element) -> dict[etree._Element, FoundElement]:
         if kind is None or _is_disabled(node):
             continue
         role, operations = kind
-        leaf = not any(
-            _kind(inside)
-            for child in children(node, depth)
-            for inside, _ in _walk(child, depth + 1)
-        )
+        inside = [below for below, _ in _walk(node, depth) if below is not node]
+        leaf = not any(map(_kind, inside))
+        names = _names(node, labels, leaf)
+        name = next((name for name in names if name.strip()), "")
         element = Element(
             index=len(elements) + 1,
             tag=local_name(node),
             role=role,
-            name=_shorten(
-                next((name for name in _names(node, labels, leaf) if name.strip()), "")
-            ),
+            name=_shorten(name),
             attributes=tuple(_attributes(node, operations)),
             xpath=tree.getpath(node),
             operations=operations,
@@ -99,9 +105,10 @@ def children(element: etree._Element, depth: int) -> Iterator[etree._Element]:
     """The visible children of an element at this depth."""
     if depth >= _DEEPEST:
         return
-    closed = local_name(element) == "details" and element.get("open") is None
+    is_closed = local_name(element) == "details" and element.get("open") is None
     for child in element:
-        if _is_visible(child) and not (closed and local_name(child) != "summary"):
+        is_folded = is_closed and local_name(child) != "summary"
+        if _is_visible(child) and not is_folded:
             yield child
 
 
@@ -123,6 +130,7 @@ def _attribute(element: etree._Element, name: str) -> str:
 
 
 def _walk(node: etree._Element, depth: int) -> Iterator[tuple[etree._Element, int]]:
+    """A node and all visible nodes in it, with their depths."""
     yield node, depth
     for child in children(node, depth):
         yield from _walk(child, depth + 1)
@@ -135,15 +143,12 @@ def _visible_text(
     parts: list[str] = []
 
     def collect(node: etree._Element, depth: int) -> None:
-        parts.extend(
-            (
-                node.get("alt") or "" if local_name(node) == "img" else "",
-                node.text or "",
-            )
-        )
-        seen = set(children(node, depth))
+        if local_name(node) == "img":
+            parts.append(node.get("alt") or "")
+        parts.append(node.text or "")
+        visible = set(children(node, depth))
         for child in node:
-            if child in seen and child is not without:
+            if child in visible and child is not without:
                 collect(child, depth + 1)
             parts.append(child.tail or "")
 
@@ -152,10 +157,13 @@ def _visible_text(
 
 
 def _kind(node: etree._Element) -> tuple[str, tuple[Operation, ...]] | None:
+    """The role for people and the operations of an interactive element; None for another."""
     tag = local_name(node)
     if tag == "input":
         kind = _attribute(node, "type") or "text"
-        return (_INPUTS[kind], _CLICK) if kind in _INPUTS else (f"{kind} field", _TYPE)
+        if kind in _INPUTS:
+            return _INPUTS[kind], _CLICK
+        return f"{kind} field", _TYPE
     if tag == "textarea" or _is_editable(node):
         return "text field", _TYPE
     if tag == "select":
@@ -177,34 +185,40 @@ def _kind_by_role(
         return _ROLES.get(role, "link"), _CLICK
     if role in _ROLES:
         return _ROLES[role], _CLICK
-    clickable = (
-        node.get("onclick") is not None or _attribute(node, "tabindex").isdecimal()
-    )
-    return ("button", _CLICK) if tag in ("button", "summary") or clickable else None
+    if tag in ("button", "summary"):
+        return "button", _CLICK
+    has_handler = node.get("onclick") is not None
+    if has_handler or _attribute(node, "tabindex").isdecimal():
+        return "button", _CLICK
+    return None
 
 
 def _is_disabled(node: etree._Element) -> bool:
     if node.get("disabled") is not None or _attribute(node, "aria-disabled") == "true":
         return True
-    return any(
-        above.get("disabled") is not None for above in node.iterancestors("fieldset")
-    )
+    fieldsets = node.iterancestors("fieldset")
+    return any(fieldset.get("disabled") is not None for fieldset in fieldsets)
 
 
 def _options(node: etree._Element) -> tuple[str, ...]:
+    """The options of a list, each once; none for another element."""
     if local_name(node) != "select":
         return ()
-    names = (
-        _shorten(option.get("label") or _visible_text(option))
-        for option in node.iter("option")
-        if option.get("disabled") is None and option.get("hidden") is None
-    )
-    return tuple(dict.fromkeys(name for name in names if name))[:_MAX_OPTIONS]
+    names: dict[str, None] = {}
+    for option in node.iter("option"):
+        if option.get("disabled") is None and option.get("hidden") is None:
+            name = _shorten(option.get("label") or _visible_text(option))
+            if name:
+                names[name] = None
+    return tuple(names)[:_MAX_OPTIONS]
 
 
 def _shorten(text: str) -> str:
+    """A text on one line, cut if it is long."""
     text = " ".join(text.split()).replace('"', "'")
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[: _LONGEST - 1].rstrip()}…"
 
 
 def _names(
@@ -213,11 +227,14 @@ def _names(
     """Names of an element, the best first, roughly as browsers compute accessible names."""
     yield node.get("aria-label") or ""
     if local_name(node) in ("input", "textarea", "select"):
-        if (label := labels.get(node.get("id"))) is not None:
+        label = labels.get(node.get("id"))
+        if label is not None:
             yield _visible_text(label)
-        if (around := next(node.iterancestors("label"), None)) is not None:
-            yield _visible_text(around, without=node)
-        if (kind := _attribute(node, "type")) in ("submit", "button", "reset"):
+        label_around = next(node.iterancestors("label"), None)
+        if label_around is not None:
+            yield _visible_text(label_around, without=node)
+        kind = _attribute(node, "type")
+        if kind in ("submit", "button", "reset"):
             yield node.get("value") or kind
     elif leaf:
         yield _visible_text(node)

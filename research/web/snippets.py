@@ -29,20 +29,19 @@ _MAX_WORDS = 160
 _MIN_WORDS = 30
 
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+# Elements that begin and end a line
 _STANDS_ALONE = BLOCKS | {
-    *(
-        "option",
-        "summary",
-        "caption",
-        "tr",
-        "thead",
-        "tbody",
-        "tfoot",
-        "form",
-        "nav",
-        "main",
-        "menu",
-    ),
+    "option",
+    "summary",
+    "caption",
+    "tr",
+    "thead",
+    "tbody",
+    "tfoot",
+    "form",
+    "nav",
+    "main",
+    "menu",
 }
 
 
@@ -58,10 +57,9 @@ class _Line:
 def read_page(data: bytes, name: str, depth: int = DEPTH) -> WebPage:
     """The page in `data`, split at this depth; `name` is used in messages. Raises BookError."""
     decoded = decode_declared(data) if data.strip() else None
+    root: etree._Element | None = None
     if decoded and "<" in decoded.text:
         root = parse_page(decoded.text.lstrip("\ufeff"))
-    else:
-        root = None
     if root is None or not len(root):
         raise BookError(
             f"{name} is not an HTML page.", "Save the page from the browser, as HTML."
@@ -72,26 +70,27 @@ def read_page(data: bytes, name: str, depth: int = DEPTH) -> WebPage:
             f"{name} has no link, button or field.",
             "If scripts add them, save the page from a browser that shows it.",
         )
-    groups = _merge_small(list(_cut(_Writer(elements).lines_of(root), depth)))
+    lines = _Writer(elements).lines_of(root)
+    groups = _merge_small(list(_cut(lines, depth)))
+    snippets = [_snippet(number, group) for number, group in enumerate(groups, start=1)]
     return WebPage(
         title=plain_text(next(elements_named(root, "title"), None)),
         elements=tuple(interactive.element for interactive in elements.values()),
-        snippets=tuple(
-            _snippet(number, lines) for number, lines in enumerate(groups, start=1)
-        ),
+        snippets=tuple(snippets),
     )
 
 
 def _snippet(number: int, lines: Sequence[_Line]) -> Snippet:
     return Snippet(
         number,
-        "\n".join(line.text for line in lines),
-        _words(lines),
-        tuple(index for line in lines for index in line.elements),
+        text="\n".join(line.text for line in lines),
+        words=_words(lines),
+        elements=tuple(index for line in lines for index in line.elements),
     )
 
 
 def _cut(lines: Sequence[_Line], depth: int) -> Iterator[list[_Line]]:
+    """Groups of lines in the same element at this depth, or deeper for a group that is too long."""
     for _, same in groupby(lines, key=lambda line: line.path[:depth]):
         group = list(same)
         if _words(group) <= _MAX_WORDS or len(group) == 1:
@@ -112,14 +111,23 @@ def _merge_small(groups: Sequence[list[_Line]], level: int = 1) -> list[list[_Li
     joined: list[list[_Line]] = []
     for _, same in groupby(groups, key=lambda group: group[0].path[:level]):
         inside = list(same)
-        deeper = len(inside) > 1 and any(len(group[0].path) > level for group in inside)
-        for group in _merge_small(inside, level + 1) if deeper else inside:
-            small = bool(joined) and min(_words(joined[-1]), _words(group)) < _MIN_WORDS
-            if small and _words(joined[-1]) + _words(group) <= _MAX_WORDS:
+        has_deeper = any(len(group[0].path) > level for group in inside)
+        if len(inside) > 1 and has_deeper:
+            inside = _merge_small(inside, level + 1)
+        for group in inside:
+            if joined and _may_join(joined[-1], group):
                 joined[-1] = [*joined[-1], *group]
             else:
                 joined.append(group)
     return joined
+
+
+def _may_join(first: Sequence[_Line], second: Sequence[_Line]) -> bool:
+    """Whether one of two neighbours is small, and both fit a snippet."""
+    first_words = _words(first)
+    second_words = _words(second)
+    is_small = min(first_words, second_words) < _MIN_WORDS
+    return is_small and first_words + second_words <= _MAX_WORDS
 
 
 def _words(lines: Sequence[_Line]) -> int:
@@ -128,12 +136,15 @@ def _words(lines: Sequence[_Line]) -> int:
 
 @dataclass(slots=True)
 class _Writer:
+    """Writes the visible text of a page as lines, with labels for interactive elements."""
+
     interactive: dict[etree._Element, FoundElement]
     lines: list[_Line] = field(default_factory=list)
+    # Of the line that is being written
     _parts: list[str] = field(default_factory=list)
     _elements: list[int] = field(default_factory=list)
     _path: list[int] = field(default_factory=list)
-    _seen: int = 0
+    _nodes: int = 0  # Nodes written so far, which numbers them
 
     def lines_of(self, root: etree._Element) -> list[_Line]:
         self._write(root, 0)
@@ -142,23 +153,24 @@ class _Writer:
 
     def _write(self, node: etree._Element, depth: int) -> None:
         name = local_name(node)
-        alone = name in _STANDS_ALONE
-        if alone:
+        stands_alone = name in _STANDS_ALONE
+        if stands_alone:
             self._end_line()
-        self._seen += 1
-        self._path.append(self._seen)
+        self._nodes += 1
+        self._path.append(self._nodes)
         self._parts.append(_mark_before(name))
-        acted_on = self.interactive.get(node)
-        if acted_on is not None:
-            self._parts.append(f" {acted_on.element.label} ")
-            self._elements.append(acted_on.element.index)
+        interactive = self.interactive.get(node)
+        if interactive is not None:
+            self._parts.append(f" {interactive.element.label} ")
+            self._elements.append(interactive.element.index)
         elif name == "img":
             self._parts.append(f" {node.get('alt') or ''} ")
-        if acted_on is None or not acted_on.leaf:
+        # The label of a leaf has its text.
+        if interactive is None or not interactive.leaf:
             self._write_inside(node, depth)
         if name in ("td", "th"):
             self._parts.append(" | ")
-        if alone or name == "br":
+        if stands_alone or name == "br":
             self._end_line()
         self._path.pop()
 
@@ -171,6 +183,7 @@ class _Writer:
             self._parts.append(child.tail or "")
 
     def _end_line(self) -> None:
+        """Add the line that was written, cut into several if it is long, and begin another."""
         text = " ".join("".join(self._parts).split()).strip(" |")
         elements = tuple(self._elements)
         self._parts.clear()
@@ -188,7 +201,9 @@ class _Writer:
 
 
 def _mark_before(name: str) -> str:
-    """What a heading and an entry of a list begin with."""
+    """The mark with which a heading or an entry of a list begins."""
     if name in _HEADINGS:
         return "# "
-    return "- " if name == "li" else ""
+    if name == "li":
+        return "- "
+    return ""
