@@ -169,9 +169,9 @@ class Layout:
         if self.block.align == "center":
             return self.left + shift + spare // 2
         if self.right_to_left and not self.columns:
-            # Indents are on the right.
-            indent = 0 if self.block.rail or self.block.hanging else self.left
-            return self.left - indent + spare
+            # The indent is at the right; a rail or a label stays at the left.
+            has_left_part = bool(self.block.rail or self.block.hanging)
+            return spare + (self.left if has_left_part else 0)
         return self.left + shift
 
     def _shift(self, line: int) -> int:

@@ -91,7 +91,8 @@ def paint_row(layout: Layout, row: int, look: RowLook) -> list[Segment]:
         segments.append(before_text(rail, look.on_ground("rail"), look.at))
     used = cell_len(rail)
     _, figure_rows = layout.figure_cells
-    if 0 <= row - block.blank_before < figure_rows:
+    is_in_figure = 0 <= row - block.blank_before < figure_rows
+    if is_in_figure:
         return [*segments, *_figure_row(layout, row, look, used)]
     if layout.span(row) is not None:
         lead = _lead(layout, row, look, used)

@@ -160,15 +160,16 @@ class RowIndex:
         """
         offsets = self._rows.offsets
         at = min(place.block, len(self))
-        if at < len(self) and offsets[at] != _NO_OFFSET:
+        is_of_book = at < len(self) and offsets[at] != _NO_OFFSET
+        if is_of_book:
             return offsets[at] + place.offset
-        for start in offsets[at:]:
-            if start != _NO_OFFSET:
-                return start
+        for start_after in offsets[at:]:
+            if start_after != _NO_OFFSET:
+                return start_after
         for index in range(at - 1, -1, -1):
-            start = offsets[index]
-            if start != _NO_OFFSET:
-                return start + len(self.block(index).text)
+            start_before = offsets[index]
+            if start_before != _NO_OFFSET:
+                return start_before + len(self.block(index).text)
         return None
 
     def run_of(self, index: int) -> tuple[int, int]:
