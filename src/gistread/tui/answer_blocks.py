@@ -51,7 +51,7 @@ _LEAST_QUOTE = 20  # Characters of a source's quotation, however narrow the pane
 _AROUND_QUOTE = 9  # Cells left free in its row: for quotation marks and words that wrap
 # Up to so many sources, each has room for a whole sentence; more have one row each
 _FEW_SOURCES = 2
-_ROWS_OF_FEW = 3  # Of the quotation of each of few sources
+_ROWS_OF_FEW = 3  # Rows of a quotation, if there are few sources
 
 
 @dataclass(frozen=True, slots=True)

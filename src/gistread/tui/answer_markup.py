@@ -283,7 +283,7 @@ def _row_edits(line: _Line, widths: Sequence[int]) -> list[_Edit]:
     Without widths, the cells follow each other unpadded.
     """
     edits = list(_inline_edits(line))
-    end_before = 0  # Of the cell before
+    end_before = 0  # End of the cell before
     padding = ""
     for index, (start, end) in enumerate(_cells_of(line)):
         bar = f"{padding}{_BAR}" if index else ""

@@ -37,7 +37,7 @@ _DIACRITICS = (
     "a8e0-a8f1 aab0 aab2-aab3 "
     "aab7-aab8 aabe-aabf aac1 fe20-fe26 10a0f 10a38 1d185-1d189 1d1aa-1d1ad 1d242-1d244 "
 )
-_COLOR_BYTES = 3  # Of an exact colour, which names a picture
+_COLOR_BYTES = 3  # Red, green and blue of the colour that names a picture
 _BYTES_A_PIXEL = 4  # RGBA, as a terminal keeps it
 _CHUNK = 4096  # Most bytes of a picture in one escape sequence
 # Total size of unpacked pictures; above 320 MB the terminal drops the oldest

@@ -80,7 +80,7 @@ class View:
     guide: tuple[tuple[str, str], ...] = ()
     reading: bool = False  # Whether the model is reading the book
     quotes: bool = False  # Whether the model of the memory only quotes
-    # By the section's offset
+    # The names in each section, by its offset
     names: Mapping[int, SectionNames] = field(default_factory=dict)
     finds_names: bool = False  # Whether sections get names, some of them later
     # Gists of text beyond this offset are not shown; None: all are

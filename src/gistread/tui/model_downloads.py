@@ -327,8 +327,9 @@ def _row(entry: CatalogueEntry, machine: Machine, reason: str, words: int) -> Mo
         facts.append(f"about {format_duration(seconds)} for this book")
     facts.append(licence)
     if not reason:
-        short_fit = fit.partition(",")[0].partition(":")[0]
-        facts.append(short_fit)
+        first_part, _, _ = fit.partition(",")
+        verdict, _, _ = first_part.partition(":")
+        facts.append(verdict)
     about = " · ".join(filter(None, facts))
     more_facts = " · ".join([fit, *others])
     detail = "\n".join(filter(None, (reason, entry.good_for, more_facts)))

@@ -136,7 +136,7 @@ class AppServices:
     # Progress of a model download in a few words; empty without one
     download_note: Callable[[], str]
     cannot_open: Callable[[GistreadError], None]
-    back_to_library: Callable[[Opening], None]  # To the list that led to this place
+    back_to_library: Callable[[Opening], None]  # Shows the list that led there
     # Closes the open book, calls a function in a thread, and opens the file anew
     reopen: Callable[[Path, Callable[[], None]], Awaitable[None]]
     # Runs work to its end that may outlive a screen; quitting waits a moment for it

@@ -33,7 +33,7 @@ _POLICY = (
     "form-action 'none'"
 )
 _SECRET_BYTES = 24
-_SHUTDOWN_S = 0.5  # For pages that are still open
+_SHUTDOWN_S = 0.5  # Seconds in which pages that are still open must end
 _USUAL_FONT_SIZE = 16
 _FONT_SIZES = (6, 48)  # Least and most
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

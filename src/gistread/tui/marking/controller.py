@@ -33,9 +33,9 @@ from gistread.words import count_words
 
 # Above so many characters, a terminal may refuse to copy (OSC 52 has no limit of its own).
 _MUCH = 70_000
-_NOTED_CHARACTERS = 140  # Of the words above the editor of their note
-_QUOTED_CHARACTERS = 48  # Of the words in a notice
-_RESTORED_CHARACTERS = 60  # Of the words in a notice that a mark is restored
+_NOTED_CHARACTERS = 140  # Characters of the words above the editor of a note
+_QUOTED_CHARACTERS = 48  # Characters of the words in a notice
+_RESTORED_CHARACTERS = 60  # The same when a mark is restored
 # Where marked words are shown, from 0 (top) to 1: below some words before them
 _PLACE_OF_PASSAGE = 0.2
 _NO_MARKS = (

@@ -109,8 +109,8 @@ class MarksScreen(ListScreen[str]):
             self.show_rows(mark.id)
 
 
-_ROW_CHARACTERS = 160  # Of marked words in the list
-_PANEL_CHARACTERS = 240  # Of marked words in the panel of their mark
+_ROW_CHARACTERS = 160  # Characters of marked words in the list
+_PANEL_CHARACTERS = 240  # Characters of marked words in their panel
 
 
 def _row(mark: Mark, book: Book) -> Row[str]:

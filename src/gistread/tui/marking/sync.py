@@ -43,8 +43,8 @@ class MarkSync:
         self._changed = changed
         self._marks: dict[str, Mark] = {}
         self._pending: list[_Change] = []  # The oldest first
-        self._removed: list[Mark] = []  # For `undo`, the latest last
-        self._stamp: Stamp | None = None  # Of the file when it was read last
+        self._removed: list[Mark] = []  # What `undo` restores; the latest is the last
+        self._stamp: Stamp | None = None  # Stamp of the file when it was read last
         self._refused = False  # Whether the last access to the file failed
         self._busy = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()

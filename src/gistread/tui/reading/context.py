@@ -257,6 +257,7 @@ class Navigation(InputLineClient):
         self.typed("")
 
     def typed(self, words: str) -> None:
+        """Offer the destinations that these words may mean."""
         context = self._context
         if is_cfi(words):
             self._destinations = ()

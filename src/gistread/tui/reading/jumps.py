@@ -18,7 +18,7 @@ class JumpList:
     def __init__(self) -> None:
         self.behind: list[int] = []  # The places to go back to; the latest is the last
         self._ahead: list[int] = []  # The places left by going back
-        self._series = ""  # Of the latest jump
+        self._series = ""  # Series of the latest jump
         self._came_to: int | None = None  # Where the latest jump ended
 
     def leave(self, here: int, there: int, series: str = "") -> bool:

@@ -15,7 +15,7 @@ class Layer(IntEnum):
     SPOKEN = 3  # The sentence being read aloud
     LINKS = 4  # The chosen link
     CITED = 5  # The source of an answer that was followed
-    HITS = 6  # Of a search
+    HITS = 6  # The hits of a search
     CURRENT_HIT = 7
 
 

@@ -98,10 +98,8 @@ class QuestionController:
     def submit(self, question: str) -> None:
         """Ask a question, or say why it cannot be asked now."""
         context, session = self._context, self._context.session
-        is_unfinished = question.endswith(
-            " "
-        )  # The language of a translation is missing.
-        if is_unfinished:
+        lacks_language = question.endswith(" ")  # Of a translation
+        if lacks_language:
             context.question.value = question
             context.panes.show_question()
             context.question.action_end()

@@ -22,7 +22,7 @@ from gistread.tui.screens.hits import HitsScreen
 from gistread.tui.text import Mark
 from gistread.tui.widgets.input_line import InputLineClient
 
-_GROUP = "search"  # Of workers, and of jumps
+_GROUP = "search"  # Name of a group of workers, and of a series of jumps
 # Characters around the view whose hits are marked: one letter can have 300,000 hits
 _AROUND = 20_000
 _WITH_NEXT_MODE = 70  # Columns of a screen that names what Tab switches to

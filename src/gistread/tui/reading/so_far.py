@@ -354,7 +354,7 @@ def _paragraphs(
         return memory.page_at(sentence.start)
 
     paragraphs: list[list[RecapSentence]] = []
-    words = 0  # Of the last paragraph
+    words = 0  # Words of the last paragraph
     for _, of_page in groupby(sentences, key=page):
         if not paragraphs or words >= _PARAGRAPH_WORDS:
             paragraphs.append([])

@@ -17,7 +17,7 @@ from gistread.tui.text.figure import Figure
 _NEAR_CHARACTERS = 2000  # Pictures so near to the view are loaded
 _FIRST_PARAGRAPHS = 5  # A cover in the text is one of these
 _ROWS_AROUND = 4  # Rows of the screen without text
-_LEAST_ROWS = 3  # Of a picture, however low the screen is
+_LEAST_ROWS = 3  # Fewest rows of a picture, however low the screen is
 _MOST_SHARE = 2 / 3  # Most of the rows for a picture: words stay below it
 _RETURN_TOP = 0.2  # Where the words at a picture are shown, from 0 (top) to 1
 _LEAST_TEXT_WIDTH, _MOST_TEXT_WIDTH = 20, 200
@@ -29,9 +29,9 @@ class Pictures:
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
         self._sources = _sources(context.book)
-        # By paragraph; None if the picture cannot be drawn
+        # The pictures by paragraph; None for one that cannot be drawn
         self._figures: dict[int, Figure | None] = {}
-        self._most_rows = 0  # Of a picture in the text
+        self._most_rows = 0  # Most rows of a picture in the text
         self._shown = True  # Whether pictures are drawn in the text
         self._loading = False
 

@@ -64,7 +64,7 @@ _LANGUAGE_CHARACTERS = 5
 _BAR = 20
 _GAP = 2  # Between columns
 _LEAST_TITLE = 16
-_AUTHOR_SHARE = 0.4  # Of the cells that title and author have together
+_AUTHOR_SHARE = 0.4  # The author's share of the cells for title and author
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from gistread.tui.widgets.row_list import RowList
 from gistread.units import format_place
 
 T = TypeVar("T")
-_LEAST_ROWS = 6  # Of a list that takes the height it needs
+_LEAST_ROWS = 6  # Fewest rows of a list that takes the height it needs
 _AROUND_ROWS = 8  # Rows of a panel around its list
 # Where the cursor is at first, from the top (0) to the bottom (1) of the list
 _PLACE_OF_CHOSEN = 0.4
@@ -97,7 +97,7 @@ class Row(Generic[T]):
     spans: tuple[Span, ...] = ()
     indent: int = 0
     hanging: str = ""
-    style: str = "heading"  # Of a row without a key
+    style: str = "heading"  # Style of a row without a key
 
     def blocks(self, number: int, *, spaced: bool) -> list[Block]:
         """The blocks of the row, the `number`th from 0. `spaced`: with empty rows between rows."""

@@ -14,8 +14,8 @@ from gistread.tui.screens.listing import ListScreen, Row, place_in
 from gistread.tui.text import Span
 from gistread.units import bars, counted, short
 
-_CARD_BARS = 56  # Of the mentions on a card
-_ROW_BARS = 16  # Of the mentions in a row of the list
+_CARD_BARS = 56  # Bars of mentions on a card
+_ROW_BARS = 16  # Bars of mentions in a row of the list
 _BARS_FROM = 100  # From this width of the screen, rows have bars
 _OTHERS_FROM = 72  # From this width of the screen, rows name other forms of the name
 _MOST_OTHERS = 24  # Characters of the other forms in a row; the card has all
