@@ -84,7 +84,7 @@ def _is_centred_title(above: TextLine, line: TextLine, layout: PageLayout) -> bo
         return False
     least_indent = INDENT_EMS * line.size
     indent = line.left - above.left
-    twice_shift_of_middle = (line.left + line.right) - (above.left + above.right)
+    twice_shift_of_middle = line.left + line.right - above.left - above.right
     return abs(indent) > least_indent > abs(twice_shift_of_middle)
 
 

@@ -15,20 +15,21 @@ from gistread.book.formats.text_blocks import TextBlock
 from gistread.book.model import ParagraphKind
 
 _FEWEST_CHAPTERS = 2
-_LEAST_SHARE_PLACED = 0.5  # Of an outline's entries
-# Of the chapters found by words, relative to those found by size, that start with a heading.
+_LEAST_SHARE_PLACED = 0.5  # Share of an outline's entries that lead to text
+# Chapters by words count if this share of them, or of those by size, start with a heading.
 _LEAST_SHARE_OF_HEADINGS = 0.5
 
 
-def by_outline(document: PdfDocument, places: PositionIndex) -> list[ChapterStart]:
+def by_outline(document: PdfDocument, positions: PositionIndex) -> list[ChapterStart]:
     """Chapters of the document's outline, in text order; empty if it is useless."""
     chapters: dict[tuple[int, str], ChapterStart] = {}
     for entry in document.outline:
-        if entry.place and entry.title.strip():
-            block = places.heading_at(document.upright(entry.place), entry.title)
-            if block is not None:
-                start = ChapterStart(block, entry.title, entry.level)
-                chapters.setdefault((block, entry.title), start)
+        if not entry.place or not entry.title.strip():
+            continue
+        block = positions.heading_at(document.upright(entry.place), entry.title)
+        if block is not None:
+            start = ChapterStart(block, entry.title, entry.level)
+            chapters.setdefault((block, entry.title), start)
     least = max(_FEWEST_CHAPTERS, _LEAST_SHARE_PLACED * len(document.outline))
     if len(chapters) < least:
         return []
@@ -37,11 +38,11 @@ def by_outline(document: PdfDocument, places: PositionIndex) -> list[ChapterStar
 
 def by_headings(blocks: Sequence[Block], texts: Sequence[str]) -> list[ChapterStart]:
     """Chapters by the words of headings (Chapter 1), otherwise by size."""
-    named = list(outline(list(map(_as_plain_text, blocks, texts))).chapters)
+    plain_texts = list(map(_as_plain_text, blocks, texts))
+    named = list(outline(plain_texts).chapters)
     sized = _by_size(blocks, texts)
-    headings = sum(
-        blocks[chapter.index].kind is ParagraphKind.HEADING for chapter in named
-    )
+    named_kinds = [blocks[chapter.index].kind for chapter in named]
+    headings = named_kinds.count(ParagraphKind.HEADING)
     least = _LEAST_SHARE_OF_HEADINGS * min(len(named), len(sized) or 1)
     if len(named) >= _FEWEST_CHAPTERS and headings >= least:
         return named
@@ -57,15 +58,15 @@ def _as_plain_text(block: Block, text: str) -> TextBlock:
 
 def _by_size(blocks: Sequence[Block], texts: Sequence[str]) -> list[ChapterStart]:
     """Chapters by the size of headings, bold ones above others of their size."""
-    ranks = {
-        index: (round(block.first_line.size), block.first_line.runs[0].font.is_bold)
-        for index, block in enumerate(blocks)
-        if block.kind is ParagraphKind.HEADING
-    }
-    levels = sorted(set(ranks.values()), reverse=True)
+    ranks: dict[int, tuple[int, bool]] = {}  # By block
+    for index, block in enumerate(blocks):
+        if block.kind is ParagraphKind.HEADING:
+            line = block.first_line
+            ranks[index] = (round(line.size), line.runs[0].font.is_bold)
+    largest_first = sorted(set(ranks.values()), reverse=True)
     headings = [
-        HeadingParagraph(index, texts[index], levels.index(rank) + 1)
+        HeadingParagraph(index, texts[index], size=largest_first.index(rank) + 1)
         for index, rank in ranks.items()
         if any(map(str.isalnum, texts[index]))
     ]
-    return list(find_chapters(headings, "", ()))
+    return list(find_chapters(headings, title="", authors=()))

@@ -142,5 +142,5 @@ def vertical_line(page: PageCharacters, line: re.Match[str]) -> WholeLine | None
 
 def _follows(box: Box, before: Box, height: float) -> bool:
     """Whether a letter comes after another in one line: their middles are near."""
-    twice_distance = (box.bottom + box.top) - (before.bottom + before.top)
+    twice_distance = box.bottom + box.top - before.bottom - before.top
     return box.left > before.right - 1 and abs(twice_distance) < height

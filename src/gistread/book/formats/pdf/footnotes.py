@@ -11,11 +11,13 @@ from gistread.book.formats.pdf.pages import TextRun
 from gistread.book.model import ParagraphKind
 
 _SIGNS = "*†‡§¶∗"
+# The beginning of a note: "12" of "12. See", "*" of "* See"
 _NUMBER = re.compile(r"(\d{1,3})(?=[.)\s]|[^\W\d_])")
 _SIGN = re.compile(rf"[{_SIGNS}]{{1,3}}(?=\s?\S)")
 _RAISED_LABEL = re.compile(rf"\d{{1,3}}|[a-z]|[{_SIGNS}]{{1,3}}")
 _MOST_RATIO = 0.94  # Size of a note's letters, relative to the text
-_MOST_SHARE = 0.8  # Of a column's lines; a page of small print has no footnotes
+# Share of a column's lines in notes; a page of small print has no footnotes
+_MOST_SHARE = 0.8
 
 
 def split_footnotes(
@@ -29,17 +31,17 @@ def split_footnotes(
     start = len(lines)
     while start and lines[start - 1].size < _MOST_RATIO * body_size:
         start -= 1
-    small = lines[start:]
-    labelled = [index for index, line in enumerate(small) if _label_of(line)]
-    if not start or not labelled or len(small) > _MOST_SHARE * len(lines):
+    small_count = len(lines) - start
+    note_starts = [
+        index for index in range(start, len(lines)) if _label_of(lines[index])
+    ]
+    if start == 0 or not note_starts or small_count > _MOST_SHARE * len(lines):
         return lines, []
-    first = labelled[0]
-    if small[0].size != small[first].size:  # A caption, say
-        start += first
-        small = small[first:]
-        labelled = [index - first for index in labelled]
-    edges = sorted({0, *labelled, len(small)})
-    notes = [_note(small[cut:end], column) for cut, end in pairwise(edges)]
+    if lines[start].size != lines[note_starts[0]].size:
+        # The small lines before the first label are a caption, say.
+        start = note_starts[0]
+    edges = sorted({start, *note_starts, len(lines)})
+    notes = [_note(lines[first:end], column) for first, end in pairwise(edges)]
     return lines[:start], notes
 
 
@@ -50,14 +52,13 @@ def _note(lines: Sequence[TextLine], column: Column) -> Block:
 
 def _label_of(line: TextLine) -> str:
     """The number or sign with which a note starts; empty for other lines."""
-    first = line.runs[0]
-    text = first.text.strip()
-    if len(line.runs) > 1 and is_raised(line, first) and _RAISED_LABEL.fullmatch(text):
-        return text
+    first_run = line.runs[0]
+    first_text = first_run.text.strip()
+    is_raised_label = is_raised(line, first_run) and _RAISED_LABEL.fullmatch(first_text)
+    if is_raised_label and len(line.runs) > 1:
+        return first_text
     match = _SIGN.match(line.text) or _NUMBER.match(line.text)
-    if not match:
-        return ""
-    return match[0]
+    return match[0] if match else ""
 
 
 class NoteIndex:
@@ -68,9 +69,9 @@ class NoteIndex:
         for index, block in enumerate(blocks):
             if block.kind is ParagraphKind.NOTE and block.label:
                 notes[block.first_line.page, block.label].append(index)
-        # A label that a page has twice names no note.
+        # A label that is twice on a page is ambiguous.
         self._notes = {
-            place: indices[0] for place, indices in notes.items() if len(indices) == 1
+            key: indices[0] for key, indices in notes.items() if len(indices) == 1
         }
         self._first_lines = {blocks[index].first_line for index in self._notes.values()}
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
+from typing import TypeVar
 
 from gistread.book.formats.pdf.lines import Column, TextLine
 from gistread.book.model import Style
@@ -20,22 +21,28 @@ _LEAST_INDENTED = 3  # Lines
 _LEAST_INDENTED_SHARE = 0.5  # Relative to flush lines
 
 _LONG_COLUMN = 12  # Lines
-_DEFAULT_LEADING = 1.2  # Distance of baselines, in sizes of the text
-_LEAST_LEADING, _MOST_LEADING = 0.5, 3
-_COMMON_GAP_SHARE = 0.3  # Of the count of the most common gap
+# Distances of baselines, in sizes of the text.
+_DEFAULT_LEADING = 1.2
+_LEAST_LEADING = 0.5
+_MOST_LEADING = 3
+_COMMON_GAP_SHARE = 0.3  # Least count of a common gap, relative to the most common one
 
 _MOST_MARGIN_POINTS = 45.0  # Between a short column and the edge of running text
 _FLUSH_POINTS = 1
-_LEAST_FLUSH_SHARE = 0.4  # Of the lines of a column, if it has a left edge of its own
+_LEAST_FLUSH_SHARE = 0.4  # Share of a column's lines, if it has a left edge of its own
 _SAME_LEFT_POINTS = 12  # Of columns with the same width
 _FULL_LINE_EMS = 0.5  # Most space at the end of a full line
-_LEAST_FULL_LINES, _LEAST_FULL_SHARE = 3, 0.25  # Of the lines of a full column
-_LEAST_EDGE_LINES, _LEAST_EDGE_SHARE = 4, 0.04  # Of the lines at a common left edge
+# Full lines, and their share of a column's lines, that show its right edge.
+_LEAST_FULL_LINES = 3
+_LEAST_FULL_SHARE = 0.25
+# Lines, and their share of all, that make a left edge a common one.
+_LEAST_EDGE_LINES = 4
+_LEAST_EDGE_SHARE = 0.04
 
 
 @dataclass(frozen=True)
 class PageLayout:
-    """Sizes and distances in points."""
+    """What the pages of a document have in common. Sizes and distances are in points."""
 
     size: float
     styles: frozenset[Style]  # Styles of running text; usually none
@@ -50,12 +57,14 @@ class PageLayout:
 
     def edges(self, column: Column) -> tuple[float, float]:
         """Left and right edge of running text in a column, even a short one."""
-        if not _is_body(median(line.size for line in column.lines), self.size):
+        column_size = median(line.size for line in column.lines)
+        if not _is_body(column_size, self.size):
             return column.left, column.right
         left = self._left_edge(column)
         least_right = column.right - _FULL_LINE_EMS * self.size
-        full = sum(line.right > least_right for line in column.lines)
-        if full >= max(_LEAST_FULL_LINES, _LEAST_FULL_SHARE * len(column.lines)):
+        full_lines = sum(line.right > least_right for line in column.lines)
+        least_full = max(_LEAST_FULL_LINES, _LEAST_FULL_SHARE * len(column.lines))
+        if full_lines >= least_full:
             return left, column.right
         widths = [
             width for edge, width in self.widths if abs(edge - left) < _SAME_LEFT_POINTS
@@ -68,17 +77,15 @@ class PageLayout:
 
         Left and right pages may have different margins.
         """
-        flush = sum(
-            abs(line.left - column.left) < _FLUSH_POINTS for line in column.lines
-        )
-        has_own_edge = flush >= _LEAST_FLUSH_SHARE * len(column.lines)
+        margins = [line.left - column.left for line in column.lines]
+        flush_lines = sum(abs(margin) < _FLUSH_POINTS for margin in margins)
+        has_own_edge = flush_lines >= _LEAST_FLUSH_SHARE * len(column.lines)
         if has_own_edge and len(column.lines) >= _LONG_COLUMN:
             return column.left
         least = column.left - _MOST_MARGIN_POINTS
         most = column.left + _FLUSH_POINTS
-        return min(
-            [column.left, *(edge for edge in self.lefts if least <= edge <= most)]
-        )
+        common_edges = [edge for edge in self.lefts if least <= edge <= most]
+        return min([column.left, *common_edges])
 
 
 def half_points(points: float) -> int:
@@ -89,35 +96,47 @@ def half_points(points: float) -> int:
 def measure_layout(columns: Sequence[Column]) -> PageLayout:
     """The layout of a document with these columns, which have at least one line."""
     lines = [line for column in columns for line in column.lines]
-    sizes = Counter[int]()
-    styles = Counter[frozenset[Style]]()
-    fixed = Counter[bool]()
+    # Numbers of characters.
+    of_size = Counter[int]()
+    of_styles = Counter[frozenset[Style]]()
+    of_fixed = Counter[bool]()
     for line in lines:
-        sizes[half_points(line.size)] += len(line.text)
+        of_size[half_points(line.size)] += len(line.text)
         for run in line.runs:
-            styles[run.font.styles] += len(run.text)
-            fixed[run.font.is_fixed] += len(run.text)
-    size = sizes.most_common(1)[0][0] / 2
+            of_styles[run.font.styles] += len(run.text)
+            of_fixed[run.font.is_fixed] += len(run.text)
+    size = _commonest(of_size) / 2
+    body_lines = [line for line in lines if _is_body(line.size, size)]
+    long_columns = [column for column in columns if len(column.lines) >= _LONG_COLUMN]
     return PageLayout(
         size=size,
-        styles=styles.most_common(1)[0][0],
-        is_fixed=fixed[True] > fixed[False],
+        styles=_commonest(of_styles),
+        is_fixed=of_fixed[True] > of_fixed[False],
         leadings=_leadings(columns),
-        lefts=_common_edges([line for line in lines if _is_body(line.size, size)]),
+        lefts=_common_edges(body_lines),
         widths=tuple(
-            (c.left, c.right - c.left) for c in columns if len(c.lines) >= _LONG_COLUMN
+            (column.left, column.right - column.left) for column in long_columns
         ),
         indents=_has_indents(columns, size),
     )
 
 
+_Counted = TypeVar("_Counted")
+
+
+def _commonest(counts: Counter[_Counted]) -> _Counted:
+    """The most frequent of at least one item."""
+    [(commonest, _)] = counts.most_common(1)
+    return commonest
+
+
 def _common_edges(lines: Sequence[TextLine]) -> tuple[float, ...]:
     """Left edges of several lines, in points."""
-    lefts = Counter(round(line.left) for line in lines)
+    counts = Counter(round(line.left) for line in lines)
     least = max(_LEAST_EDGE_LINES, _LEAST_EDGE_SHARE * len(lines))
-    return tuple(
-        sorted(left for left in lefts if lefts[left] + lefts[left + 1] >= least)
-    )
+    # An edge may be rounded up in some lines.
+    common = [left for left in counts if counts[left] + counts[left + 1] >= least]
+    return tuple(sorted(common))
 
 
 def _leadings(columns: Iterable[Column]) -> dict[int, float]:
@@ -127,7 +146,8 @@ def _leadings(columns: Iterable[Column]) -> dict[int, float]:
         for above, below in pairwise(column.lines):
             gap = above.bottom - below.baseline
             is_leading = _LEAST_LEADING * below.size < gap < _MOST_LEADING * below.size
-            if is_leading and abs(above.size - below.size) < SAME_SIZE_POINTS:
+            is_same_size = abs(above.size - below.size) < SAME_SIZE_POINTS
+            if is_leading and is_same_size:
                 gaps[half_points(below.size)][half_points(gap)] += 1
     return {size: _smallest_common(counts) / 2 for size, counts in gaps.items()}
 
@@ -135,21 +155,28 @@ def _leadings(columns: Iterable[Column]) -> dict[int, float]:
 def _smallest_common(gaps: Counter[int]) -> int:
     """The smallest common gap: the most common may be between paragraphs of one line."""
     most = max(gaps.values())
-    least = max(2, most * _COMMON_GAP_SHARE) if most > 1 else most
+    least: float = most
+    if most > 1:
+        least = max(2, most * _COMMON_GAP_SHARE)
     return min(gap for gap, count in gaps.items() if count >= least)
 
 
 def _has_indents(columns: Iterable[Column], size: float) -> bool:
     """Whether lines after a short line are often to the right of the next one."""
-    indented = flush = 0
+    indented = 0
+    flush = 0
     for column in columns:
         lines = column.lines
+        most_short_right = column.right - _SHORT_LINE_EMS * size
         for above, line, below in zip(lines, lines[1:], lines[2:], strict=False):
             is_body = _is_body(line.size, size) and _is_body(below.size, size)
-            if is_body and above.right < column.right - _SHORT_LINE_EMS * size:
-                indent = line.left - below.left
-                indented += INDENT_EMS * size < indent < _MOST_INDENT_EMS * size
-                flush += abs(indent) < _FLUSH_EMS * size
+            if not is_body or above.right >= most_short_right:
+                continue
+            indent = line.left - below.left
+            if INDENT_EMS * size < indent < _MOST_INDENT_EMS * size:
+                indented += 1
+            elif abs(indent) < _FLUSH_EMS * size:
+                flush += 1
     return indented > _LEAST_INDENTED_SHARE * flush and indented >= _LEAST_INDENTED
 
 

@@ -20,7 +20,8 @@ from gistread.book.formats.pdf.table_rows import is_table, table_flows, with_tab
 _MOST_DEPTH = 2  # Columns inside columns
 _SPACE_EMS = 0.12  # Least gap between words
 _CELL_GAP_EMS = 1.8  # Least gap between cells
-_RAISED_EMS, _LOWERED_EMS = 0.15, 0.08  # At least
+_LEAST_RAISED_EMS = 0.15
+_LEAST_LOWERED_EMS = 0.08
 _EDGE_OUTLIERS = 10  # One in so many lines of a column sticks out
 
 
@@ -52,6 +53,8 @@ class TextLine:
 
 @dataclass(frozen=True, slots=True)
 class Column:
+    """A column of a page, or a part of it across all columns."""
+
     lines: tuple[TextLine, ...]
     left: float
     right: float
@@ -70,28 +73,26 @@ def scan_page(page: PdfPage) -> PageScan:
     gutter = find_gutter(segments)
     if gutter is not None and is_table(segments, gutter):
         gutter = None
-    return PageScan(
-        [_line(page.number, row) for row in split_into_rows(segments)], gutter
-    )
+    return PageScan(_lines(page.number, segments), gutter)
 
 
 def columns(
-    page: PdfPage, gutter: float | None, dropped: Iterable[TextLine]
+    page: PdfPage, gutter: float | None, furniture: Iterable[TextLine]
 ) -> list[Column]:
-    """The page's columns in reading order, without the `dropped` rows.
+    """The page's columns in reading order, without the rows that are furniture.
 
-    `gutter`: the usual place between columns.
+    `gutter`: the usual place between columns; None to find that of this page.
     """
-    gone = {id(run) for line in dropped for run in line.runs}
-    runs = [run for run in page.runs if id(run) not in gone] if gone else page.runs
+    furniture_ids = {id(run) for line in furniture for run in line.runs}
+    runs = [run for run in page.runs if id(run) not in furniture_ids]
     flows = _flows(join_runs(runs), gutter, depth=0)
     return [_column(page.number, flow) for flow in flows if flow]
 
 
 def _column(page: int, segments: list[Segment]) -> Column:
-    lines = tuple(_line(page, row) for row in split_into_rows(segments))
+    lines = _lines(page, segments)
     left, right = inner_edges(lines, _EDGE_OUTLIERS)
-    return Column(lines, left, right)
+    return Column(tuple(lines), left, right)
 
 
 def _flows(
@@ -119,8 +120,9 @@ def _flows(
             continue
         left = [segment for segment in band.segments if segment.right <= gutter + 1]
         right = [segment for segment in band.segments if segment.right > gutter + 1]
-        for side in filter(None, (left, right)):
-            flows += _flows(side, None, depth + 1)
+        for side in (left, right):
+            if side:
+                flows += _flows(side, None, depth + 1)
     return flows
 
 
@@ -135,32 +137,35 @@ class _Band:
 def _bands(segments: list[Segment], gutter: float) -> list[_Band]:
     """The bands of a page from the top down."""
     bands: list[_Band] = []
-    for segment in sorted(segments, key=lambda each: -each.baseline):
+    from_top = sorted(segments, key=lambda segment: -segment.baseline)
+    for segment in from_top:
         is_left = segment.right <= gutter + 1
         is_right = segment.left >= gutter - 1
-        spans = not (is_left or is_right)
+        spans_gutter = not is_left and not is_right
         last = bands[-1] if bands else None
         if last and last.spans_gutter and is_right and not is_left:
-            # The end of a line that spans it
-            spans = are_on_one_row(last.segments[-1], segment)
-        if last is None or spans != last.spans_gutter:
-            last = _Band(spans)
+            # It may be the end of a line that spans the gutter.
+            spans_gutter = are_on_one_row(last.segments[-1], segment)
+        if last is None or last.spans_gutter != spans_gutter:
+            last = _Band(spans_gutter)
             bands.append(last)
         last.segments.append(segment)
     return bands
 
 
+def _lines(page: int, segments: Sequence[Segment]) -> list[TextLine]:
+    return [_line(page, row) for row in split_into_rows(segments)]
+
+
 def _line(page: int, segments: list[Segment]) -> TextLine:
+    """The line of the segments of a row."""
     if any(segment.cells for segment in segments):
-        cells = [cell for segment in segments for cell in segment.cells or [[segment]]]
-        return _table_line(
-            [[_line(page, row) for row in split_into_rows(cell)] for cell in cells]
-        )
-    runs = sorted(
-        chain.from_iterable(each.runs for each in segments), key=lambda run: run.left
-    )
+        return _table_line(_cells_of(page, segments))
+    all_runs = chain.from_iterable(segment.runs for segment in segments)
+    runs = sorted(all_runs, key=lambda run: run.left)
     size = _usual_size(runs)
     gaps = _gaps(runs)
+    cells = [index for index, gap in enumerate(gaps, 1) if gap > _CELL_GAP_EMS * size]
     return TextLine(
         page=page,
         runs=tuple(runs),
@@ -169,17 +174,24 @@ def _line(page: int, segments: list[Segment]) -> TextLine:
         baseline=next(run.baseline for run in runs if run.size == size),
         size=size,
         text=_spaced(runs, gaps, size, _ids_of_continuations(segments)),
-        cells=tuple(
-            index for index, gap in enumerate(gaps, 1) if gap > _CELL_GAP_EMS * size
-        ),
+        cells=tuple(cells),
     )
 
 
+def _cells_of(page: int, segments: list[Segment]) -> list[list[TextLine]]:
+    """The lines of each cell of a table row; a segment that is none has one cell."""
+    cells: list[list[TextLine]] = []
+    for segment in segments:
+        segments_by_cell = segment.cells or [[segment]]
+        cells += [_lines(page, cell) for cell in segments_by_cell]
+    return cells
+
+
 def _usual_size(runs: Sequence[TextRun]) -> float:
-    sizes: Counter[float] = Counter()
+    characters_of: Counter[float] = Counter()
     for run in runs:
-        sizes[run.size] += len(run.text)
-    return max(sizes, key=lambda size: sizes[size])
+        characters_of[run.size] += len(run.text)
+    return max(characters_of, key=characters_of.__getitem__)
 
 
 def _gaps(runs: Sequence[TextRun]) -> list[float]:
@@ -209,43 +221,43 @@ def _spaced(
 
     PDFium reports the white space before continuations.
     """
-    words = [runs[0].text]
+    parts = [runs[0].text]
     for run, gap in zip(runs[1:], gaps, strict=True):
         is_apart = gap > _SPACE_EMS * size and id(run) not in continuations
-        if is_apart and not words[-1].endswith(" "):
-            words.append(" ")
-        words.append(run.text)
-    return "".join(words).strip()
+        if is_apart and not parts[-1].endswith(" "):
+            parts.append(" ")
+        parts.append(run.text)
+    return "".join(parts).strip()
 
 
 def _table_line(cells: list[list[TextLine]]) -> TextLine:
+    """A table row as one line. Each cell has at least one line."""
     lines = list(chain.from_iterable(cells))
-    runs = [[run for line in cell for run in line.runs] for cell in cells]
+    run_counts = [sum(len(line.runs) for line in cell) for cell in cells]
     return TextLine(
         page=lines[0].page,
-        runs=tuple(chain.from_iterable(runs)),
+        runs=tuple(chain.from_iterable(line.runs for line in lines)),
         left=min(line.left for line in lines),
         right=max(line.right for line in lines),
         baseline=max(line.baseline for line in lines),
         size=lines[0].size,
         text=" ".join(line.text for line in lines),
-        cells=tuple(accumulate(map(len, runs[:-1]))),
+        cells=tuple(accumulate(run_counts[:-1])),
         stacks=tuple(map(tuple, cells)),
     )
 
 
 def is_raised(line: TextLine, run: TextRun) -> bool:
-    return (
-        _is_script(line, run) and run.baseline > line.baseline + _RAISED_EMS * line.size
-    )
+    """Whether a run is an exponent or the number of a note."""
+    lowest = line.baseline + _LEAST_RAISED_EMS * line.size
+    return _is_small(line, run) and run.baseline > lowest
 
 
 def is_lowered(line: TextLine, run: TextRun) -> bool:
-    return (
-        _is_script(line, run)
-        and run.baseline < line.baseline - _LOWERED_EMS * line.size
-    )
+    """Whether a run is an index."""
+    highest = line.baseline - _LEAST_LOWERED_EMS * line.size
+    return _is_small(line, run) and run.baseline < highest
 
 
-def _is_script(line: TextLine, run: TextRun) -> bool:
+def _is_small(line: TextLine, run: TextRun) -> bool:
     return run.size < SCRIPT_RATIO * line.size

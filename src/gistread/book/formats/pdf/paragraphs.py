@@ -28,7 +28,7 @@ _FLOATING_KINDS = (ParagraphKind.IMAGE, ParagraphKind.TABLE)
 _KINDS_THAT_KEEP_LINES = (ParagraphKind.TABLE, ParagraphKind.CODE)
 # Smaller letters than these, relative to the text, are small print
 _SMALL_PRINT_RATIO = 0.95
-_NOTE_DISTANCE = 6  # Blocks back to the one whose note may continue
+_NOTE_DISTANCE = 6  # Blocks since the one whose note may continue
 
 
 def split_into_blocks(columns: Sequence[Column], layout: PageLayout) -> list[Block]:
@@ -37,28 +37,37 @@ def split_into_blocks(columns: Sequence[Column], layout: PageLayout) -> list[Blo
     unfinished: Block | None = None  # A paragraph of earlier columns that may continue
     for column in columns:
         lines, notes = split_footnotes(column, layout.size)
-        own = _column_blocks(replace(column, lines=tuple(lines)), layout)
+        column_blocks = _column_blocks(replace(column, lines=tuple(lines)), layout)
         if notes and not notes[0].label:
             _continue_note(blocks, notes)
-        owner = own[-1] if own else None  # Of the notes
-        rest = _rest_of(unfinished, own, layout) if unfinished else None
-        if unfinished and rest:
-            unfinished.lines += rest.lines
-            unfinished.left = rest.left
-            unfinished.right = rest.right
-            own.remove(rest)
-            owner = unfinished if owner is rest else owner
-        blocks += own
-        if owner:
-            owner.notes += notes
+        last = column_blocks[-1] if column_blocks else None
+        if unfinished:
+            rest = _rest_of(unfinished, column_blocks, layout)
+            if rest:
+                _append(unfinished, rest)
+                column_blocks.remove(rest)
+                last = unfinished if last is rest else last
+        blocks += column_blocks
+        if last:
+            last.notes += notes
         else:
             blocks += notes
-        unfinished = _unfinished(own, unfinished, blocks, layout)
-    merged = merge_verse(blocks, layout)
-    return [part for block in merged for part in (block, *block.notes)]
+        unfinished = _unfinished(column_blocks, unfinished, blocks, layout)
+    with_notes: list[Block] = []
+    for block in merge_verse(blocks, layout):
+        with_notes += (block, *block.notes)
+    return with_notes
+
+
+def _append(block: Block, rest: Block) -> None:
+    """Continue a paragraph with its rest in a later column."""
+    block.lines += rest.lines
+    block.left = rest.left
+    block.right = rest.right
 
 
 def _column_blocks(column: Column, layout: PageLayout) -> list[Block]:
+    """The paragraphs of a column without notes."""
     left, right = layout.edges(column)
     blocks: list[Block] = []
     lines = column.lines
@@ -81,28 +90,30 @@ def _continue_note(blocks: Sequence[Block], notes: list[Block]) -> None:
 
 
 def _rest_of(
-    unfinished: Block, own: Sequence[Block], layout: PageLayout
+    unfinished: Block, column_blocks: Sequence[Block], layout: PageLayout
 ) -> Block | None:
     """The block of a column that continues a paragraph of earlier ones.
 
     Other blocks may come before it: figures, tables and, in smaller letters, their captions.
     """
-    candidates = [block for block in own if not _is_floating(block)]
+    candidates = [block for block in column_blocks if not _is_floating(block)]
     breaks_off = _breaks_off(unfinished)
+    last_line = unfinished.last_line
     for index, block in enumerate(candidates):
         if _continues(unfinished, block, layout):
-            is_middle = block.first_line.text[0].islower() or _is_hyphenated(
-                unfinished.last_line
-            )
-            return block if index == 0 or (is_middle and breaks_off) else None
-        if not breaks_off or block.first_line.size > unfinished.last_line.size:
+            is_in_sentence = block.first_line.text[0].islower()
+            is_certain = is_in_sentence or _is_hyphenated(last_line)
+            is_first = index == 0
+            return block if is_first or (is_certain and breaks_off) else None
+        if not breaks_off or block.first_line.size > last_line.size:
             return None
     return None
 
 
 def _continues(unfinished: Block, block: Block, layout: PageLayout) -> bool:
     """Whether the text of a block may be the rest of a paragraph in an earlier column."""
-    above, line = unfinished.last_line, block.first_line
+    above = unfinished.last_line
+    line = block.first_line
     if not _may_continue(above, block):
         return False
     if _is_hyphenated(above):
@@ -110,19 +121,19 @@ def _continues(unfinished: Block, block: Block, layout: PageLayout) -> bool:
     is_indented = line.left > block.left + INDENT_EMS * line.size
     if is_indented and layout.indents:
         return False
-    is_middle = line.text[0].islower()
+    is_in_sentence = line.text[0].islower()
     has_ended = ends_sentence(above.text)
     if ends_early(above, line, unfinished.right):
-        return is_middle and not has_ended
-    if not is_middle and _is_small_print(above, layout):
+        return is_in_sentence and not has_ended
+    if not is_in_sentence and _is_small_print(above, layout):
         return False  # Cells of a table, labels of a figure
-    if is_middle or not has_ended:
+    if is_in_sentence or not has_ended:
         return True
     return layout.indents and unfinished.kind is block.kind
 
 
 def _may_continue(above: TextLine, block: Block) -> bool:
-    """Whether a block is running text of the size of a line, and no item of its own."""
+    """Whether a block is running text of the same size as a line, and not an item of its own."""
     line = block.first_line
     if block.kind not in RUNNING_KINDS:
         return False
@@ -132,34 +143,38 @@ def _may_continue(above: TextLine, block: Block) -> bool:
 
 
 def _unfinished(
-    own: Sequence[Block],
-    before: Block | None,
+    column_blocks: Sequence[Block],
+    previous: Block | None,
     blocks: Sequence[Block],
     layout: PageLayout,
 ) -> Block | None:
-    """The paragraph that the next column may continue.
+    """The paragraph that the next column may continue; None if there is none.
 
-    It is the last of this column, or the one `before` where only small print interrupts it.
+    It is the last of this column, or the `previous` one if only small print interrupts it.
     """
-    interrupted = before if before and _is_interrupted(before, layout) else None
-    last = next((block for block in reversed(own) if not _is_floating(block)), None)
-    is_small_print = last is not None and _is_small_print(last.last_line, layout)
-    if last and last.kind in RUNNING_KINDS and not (interrupted and is_small_print):
-        return last
+    interrupted: Block | None = None
+    if previous and _is_interrupted(previous, layout):
+        interrupted = previous
+    text_blocks = [block for block in column_blocks if not _is_floating(block)]
+    if text_blocks:
+        last = text_blocks[-1]
+        only_interrupts = interrupted and _is_small_print(last.last_line, layout)
+        if last.kind in RUNNING_KINDS and not only_interrupts:
+            return last
     if interrupted and blocks:
         is_near = blocks[-1].last_line.page <= interrupted.last_line.page + 1
-        if not is_near:
-            return None
-        return interrupted
+        return interrupted if is_near else None
     return None
 
 
 def _is_interrupted(block: Block, layout: PageLayout) -> bool:
+    """Whether a paragraph in the size of the text breaks off."""
     is_body = abs(block.last_line.size - layout.size) <= SIZE_TOLERANCE * layout.size
     return is_body and _breaks_off(block)
 
 
 def _breaks_off(block: Block) -> bool:
+    """Whether a paragraph ends inside a word or a sentence."""
     return _is_hyphenated(block.last_line) or not ends_sentence(block.last_line.text)
 
 

@@ -10,6 +10,7 @@ from gistread.book.formats.pdf.pages import PagePosition
 from gistread.book.model import ParagraphKind
 from gistread.book.normalise import letters
 
+# "#12:56.7:None": page, x and y
 _PLACE = re.compile(r"#(\d+):(None|-?[\d.]+(?:e-?\d+)?):(None|-?[\d.]+(?:e-?\d+)?)")
 
 _ABOVE_POINTS = 4.0  # A position may be this far below the top of its line
@@ -21,7 +22,7 @@ _MOST_NUMBER_LETTERS = 12
 
 
 class _Match(IntEnum):
-    """How well a paragraph matches a title; the best first."""
+    """How well the letters of a paragraph match a title; the best first."""
 
     WHOLE = 0
     BUT_FOR_NUMBER = 1
@@ -57,19 +58,19 @@ class PositionIndex:
                 self._on_page.setdefault(line.page, []).append(placed)
 
     def block_at(self, place: PagePosition) -> int | None:
-        """The block at a position: the first line at or below it; None if no text follows."""
+        """The block of the first line at or below a position; None if no text follows."""
         if place.page < 0:
             return None
         lines = self._on_page.get(place.page)
         if not lines:
             return self._first_after(place.page)
         if place.y is None:
-            return next(
-                (line.block for line in lines if line.begins_block), lines[0].block
-            )
-        below = [
-            line for line in lines if line.top <= place.y + _ABOVE_POINTS
-        ] or lines[-1:]
+            beginnings = (line.block for line in lines if line.begins_block)
+            return next(beginnings, lines[0].block)
+        most_top = place.y + _ABOVE_POINTS
+        below = [line for line in lines if line.top <= most_top]
+        if not below:
+            below = lines[-1:]
         x = place.x
         if x is not None:
             in_column = [
@@ -79,10 +80,11 @@ class PositionIndex:
         return max(below, key=lambda line: line.top).block
 
     def _first_after(self, page: int) -> int | None:
-        later = [number for number in self._on_page if number > page]
-        if later:
-            return self._on_page[min(later)][0].block
-        return None
+        """The first block on later pages; None if they have no text."""
+        later_pages = [number for number in self._on_page if number > page]
+        if not later_pages:
+            return None
+        return self._on_page[min(later_pages)][0].block
 
     def heading_at(self, place: PagePosition, title: str) -> int | None:
         """The block where the chapter `title` starts: by its words, otherwise by position."""
@@ -90,27 +92,28 @@ class PositionIndex:
         if nearest is None:
             return None
         title_letters = letters(title)
-        on_page = dict.fromkeys(
-            line.block for line in self._on_page.get(place.page, ())
-        )
+        lines = self._on_page.get(place.page, ())
+        on_page = list(dict.fromkeys(line.block for line in lines))
         matches = {index: self._match(index, title_letters) for index in on_page}
-        headings = [
-            index for index, match in matches.items() if match is not _Match.NONE
-        ]
+        headings = [index for index in on_page if matches[index] is not _Match.NONE]
         if headings:
             return min(
                 headings, key=lambda index: (matches[index], abs(index - nearest))
             )
         if nearest not in on_page or self._page_of(nearest) == place.page:
             return nearest
-        # The position is inside a paragraph from the previous page.
-        begun = [index for index in on_page if self._page_of(index) == place.page]
-        return next((index for index in begun if index > nearest), nearest)
+        # The position is inside a paragraph from the previous page: take the next one.
+        for index in on_page:
+            if index > nearest and self._page_of(index) == place.page:
+                return index
+        return nearest
 
     def _page_of(self, index: int) -> int:
+        """The page where a block begins."""
         return self._blocks[index].first_line.page
 
     def _match(self, index: int, title: str) -> _Match:
+        """How well a block matches the letters of a title."""
         text = self._letters_of(index)
         if text == title:
             return _Match.WHOLE if text else _Match.NONE

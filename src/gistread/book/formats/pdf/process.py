@@ -25,14 +25,15 @@ from gistread.system import is_limited_below, wait_for_data
 
 _WORKER = "gistread.book.formats.pdf.worker"
 _MEMORY_BYTES = 560 * 1024 * 1024
-# Processor time: a busy machine may leave little of it.
+# Seconds of processor time, since a busy machine may leave little of it.
 _PAGE_S = 4.0  # Per page; a hundred times the usual
 _OPEN_S = 8.0  # To start the worker and open the document
 _OPEN_S_PER_BYTE = 0.2 / 2**20
-# For the whole document
+# For the whole document.
 _TOTAL_S = 3.0
 _TOTAL_S_PER_BYTE = 10.0 / 2**20
 _MOST_TOTAL_S = 120.0
+# Seconds by the clock.
 _STALLED_S = 60.0  # Without an answer
 _POLL_S = 0.1
 _READ_BYTES = 2**16
@@ -79,20 +80,7 @@ def add_record(
     Raises OSError, BookError.
     """
     if "page" not in record:
-        if "error" in record:
-            if record["error"] == "locked":
-                raise BookError(
-                    "is locked with a password.",
-                    "Save a copy without one in a PDF viewer, and open that.",
-                )
-            raise OSError("PDFium cannot open it")
-        document.page_count = min(record["pages"], _MOST_PAGES)
-        document.metadata = record["metadata"]
-        document.language = record["language"]
-        document.outline = tuple(
-            OutlineEntry(title, level, PagePosition(*place) if place else None)
-            for title, level, place in record["outline"]
-        )
+        _add_document_record(document, record)
     elif "error" in record:
         document.unread.append(record["page"])
     else:
@@ -102,13 +90,32 @@ def add_record(
         document.pages.append(page)
 
 
+def _add_document_record(document: PdfDocument, record: dict[str, Any]) -> None:
+    """Raises OSError, BookError."""
+    error = record.get("error")
+    if error == "locked":
+        raise BookError(
+            "is locked with a password.",
+            "Save a copy without one in a PDF viewer, and open that.",
+        )
+    if error:
+        raise OSError("PDFium cannot open it")
+    document.page_count = min(record["pages"], _MOST_PAGES)
+    document.metadata = record["metadata"]
+    document.language = record["language"]
+    document.outline = tuple(
+        OutlineEntry(title, level, PagePosition(*place) if place else None)
+        for title, level, place in record["outline"]
+    )
+
+
 class _Worker:
-    """A process that reads pages into a document, up to one that crashes it or takes too long."""
+    """A process that reads pages into a document, until one crashes it or takes too long."""
 
     def __init__(
         self, document: PdfDocument, file: BinaryIO, first_page: int, opening_s: float
     ) -> None:
-        self.page = first_page  # That it is reading
+        self.page = first_page  # The page that it is reading
         self.used_s = 0.0  # Processor time, up to its last record
         self._document = document
         self._fonts: list[Font] = []
@@ -150,12 +157,15 @@ class _Worker:
         return self._is_open and self.page >= min(self._document.page_count, most_pages)
 
     def _is_late(self, left_s: float) -> bool:
-        now_s = _used_s(self._process)
-        if now_s - self.used_s > self._most_s or time.monotonic() > self._stalled_at:
-            return True
-        return self._is_open and now_s > left_s
+        """Whether the worker takes too long for a record or for the document."""
+        used_s = _used_s(self._process)
+        is_record_late = used_s - self.used_s > self._most_s
+        is_stalled = time.monotonic() > self._stalled_at
+        is_document_late = self._is_open and used_s > left_s
+        return is_record_late or is_stalled or is_document_late
 
     def _add(self, data: bytes) -> None:
+        """Add the records that `data` completes."""
         self._unfinished += data
         if b"\n" not in data:
             return
@@ -180,6 +190,7 @@ def _used_s(process: subprocess.Popen[bytes]) -> float:
 
 @contextmanager
 def _as_file(stream: BinaryIO) -> Iterator[BinaryIO]:
+    """The stream, or a temporary copy if it is in memory."""
     try:
         stream.fileno()
     except OSError:

@@ -1,6 +1,6 @@
 """Turns a paragraph's lines into text with marks.
 
-Joins lines, undoes hyphenation by the book's own spelling.
+Joins lines, and undoes hyphenation as the book spells the word elsewhere.
 """
 
 import re
@@ -26,15 +26,16 @@ _LIGATURES = str.maketrans(
 _WORD = re.compile(r"\S+\s*")
 _CELL_GAP = "   "
 
+# A word with hyphens and apostrophes: "mother-in-law's"
 _SPELLED = re.compile(r"[^\W_]+(?:[-‐‑'’][^\W_]+)*")
-_LAST_PART = re.compile(r"[^\W_]+(?:[-‐‑'’][^\W_]+)*$")
+_LAST_SPELLED = re.compile(r"[^\W_]+(?:[-‐‑'’][^\W_]+)*$")
 _HYPHENS = "-‐‑\u00ad" + HYPHEN
 _SHORTEST_KNOWN_PART = 3  # Letters of a part that may be a word of its own
 _SHORTEST_AFTER_APART = 4  # Letters after a part such as "half"
 _JOINED_CHUNKS = 6  # At both sides of a line end, to find the words there
-_FIXED_ADVANCE_EMS = 0.6  # Width of a letter
+_FIXED_ADVANCE_EMS = 0.6  # Width of a letter in a font of fixed width
 _MOST_INDENT = 60  # Spaces before code
-_MIDDLE_EMS = 0.3  # Of lower-case letters, above the baseline
+_MIDDLE_EMS = 0.3  # Height of the middle of lower-case letters above the baseline
 _UNSPACED = re.compile(
     "[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\u3000-\u30ff]"
 )
@@ -52,8 +53,9 @@ class WordCounts:
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._counts: Counter[str] = Counter()
-        self._halves: Counter[str] = Counter()  # Parts of hyphenated words
+        self._part_counts: Counter[str] = Counter()  # Of hyphenated words
         for line in lines:
+            # The first word may be the end of a divided one.
             words = _SPELLED.findall(line)[1:]
             if line.endswith(tuple(_HYPHENS)):
                 words = words[:-1]
@@ -62,7 +64,7 @@ class WordCounts:
             )
         for word, count in self._counts.items():
             if "-" in word:
-                self._halves.update(dict.fromkeys(word.split("-"), count))
+                self._part_counts.update(dict.fromkeys(word.split("-"), count))
 
     def junction(self, before: str, after: str) -> tuple[int, str]:
         """How to join two lines: (number of characters to drop from `before`, text to insert)."""
@@ -71,7 +73,9 @@ class WordCounts:
         if before[-1] not in _HYPHENS:
             return 0, _separator(before, after)
         stem = before[:-1]
-        if not stem or stem[-1] in " -":  # A dash written with hyphens
+        is_dash = not stem or stem[-1] in " -"
+        if is_dash:
+            # Written with hyphens, with or without a space before it.
             if before.endswith("--") and before[-3:-2] not in ("", " "):
                 return 0, ""
             return 1, "- "
@@ -80,25 +84,28 @@ class WordCounts:
         return 1, "-"
 
     def _is_one_word(self, stem: str, after: str) -> bool:
-        """Whether a hyphen at a line end only divides a word: as the book spells it elsewhere."""
-        head = _LAST_PART.search(stem)
+        """Whether a hyphen at a line end only divides a word, by how the book spells it."""
+        head = _LAST_SPELLED.search(stem)
         tail = _SPELLED.match(after)
-        if not head or not tail or head[0][-1].isdigit() or tail[0][0].isdigit():
+        if head is None or tail is None:
+            return False
+        if head[0][-1].isdigit() or tail[0][0].isdigit():
             return False
         first = head[0].casefold()
         second = tail[0].casefold()
-        whole = self._counts[first + second]
-        parted = self._counts[f"{first}-{second}"]
-        if whole or parted:
-            return whole >= parted
+        whole_count = self._counts[first + second]
+        hyphenated_count = self._counts[f"{first}-{second}"]
+        if whole_count or hyphenated_count:
+            return whole_count >= hyphenated_count
         if "-" in first or "-" in second:
-            return not (self._counts[first] and self._counts[second])
+            are_words = self._counts[first] and self._counts[second]
+            return not are_words
         if tail[0][0].isupper() and not head[0].isupper():
             return False
         return self._are_parts(first, second)
 
     def _are_parts(self, first: str, second: str) -> bool:
-        """Whether two strings are parts of a word that the book has nowhere else."""
+        """Whether two strings are parts of a word that the book does not have elsewhere."""
         if min(len(first), len(second)) < _SHORTEST_KNOWN_PART:
             return True
         if first in _BEGINNINGS or second in _ENDINGS:
@@ -106,14 +113,15 @@ class WordCounts:
         if first in _APART and len(second) >= _SHORTEST_AFTER_APART:
             return False
         # "multiple-choice", "self-made": both parts are words of the book.
-        return not (self._is_known(first) and self._is_known(second))
+        are_words = self._is_known(first) and self._is_known(second)
+        return not are_words
 
     def _is_known(self, word: str) -> bool:
-        return bool(self._counts[word] or self._halves[word])
+        return bool(self._counts[word] or self._part_counts[word])
 
 
 def _separator(before: str, after: str) -> str:
-    """What stands between two lines, where the first ends without a hyphen."""
+    """The text to insert between two lines, if the first ends without a hyphen."""
     if _UNSPACED.match(before[-1]) and _UNSPACED.match(after[0]):
         return ""
     if before[-1] in _DASHES and before[-2:-1] not in ("", " "):
@@ -127,17 +135,18 @@ References = Callable[[TextLine, TextRun], str]
 
 @dataclass(frozen=True, slots=True)
 class StyledText:
+    """A piece of text with one style and one link."""
+
     text: str
     styles: frozenset[Style] = frozenset()
     href: str = ""
     is_note: bool = False
 
     def looks_like(self, other: "StyledText") -> bool:
-        return (self.styles, self.href, self.is_note) == (
-            other.styles,
-            other.href,
-            other.is_note,
-        )
+        """Whether style and link are the same."""
+        if self.styles != other.styles or self.href != other.href:
+            return False
+        return self.is_note is other.is_note
 
 
 def marked_text(
@@ -153,27 +162,29 @@ def marked_text(
     )
     lines = [_row(line, block.kind, words, chunks) for line in block.lines]
     if block.keeps_lines:
-        return _apply_marks(_set_out(block, lines, words), block.kind)
-    return _apply_marks(_joined(lines, words), block.kind)
+        text = _line_by_line(block, lines, words)
+    else:
+        text = _joined(lines, words)
+    return _apply_marks(text, block.kind)
 
 
-def _set_out(
+def _line_by_line(
     block: Block, lines: Sequence[list[StyledText]], words: WordCounts
 ) -> list[StyledText]:
-    """Lines that stay lines: code with its indents, a row of a table with a divided word's end."""
+    """The lines of code with their indents, or of a table, with the ends of divided words."""
     left = min(line.left for line in block.lines)
-    joined: list[StyledText] = []
+    text: list[StyledText] = []
     for source, line in zip(block.lines, lines, strict=True):
-        if block.kind is ParagraphKind.TABLE and _is_divided(joined):
-            joined = _joined([joined, line], words)
+        if block.kind is ParagraphKind.TABLE and _is_divided(text):
+            text = _joined([text, line], words)
             continue
         indent = 0
         if block.kind is ParagraphKind.CODE:
             indent = round((source.left - left) / (_FIXED_ADVANCE_EMS * source.size))
-        line_end = "\n" if joined else ""
-        joined.append(StyledText(line_end + " " * min(_MOST_INDENT, indent)))
-        joined += line
-    return joined
+        line_end = "\n" if text else ""
+        text.append(StyledText(line_end + " " * min(_MOST_INDENT, indent)))
+        text += line
+    return text
 
 
 def _is_divided(chunks: Sequence[StyledText]) -> bool:
@@ -182,11 +193,14 @@ def _is_divided(chunks: Sequence[StyledText]) -> bool:
 
 
 def plain_text_of(block: Block, words: WordCounts) -> str:
+    """The text of a paragraph on one line, without marks."""
     text = ""
     for line in block.lines:
-        drop, between = words.junction(text, line.text)
-        text = text[: len(text) - drop] + between + line.text
-    return without_leaders(text.translate(_LIGATURES)).replace(HYPHEN, "-")
+        dropped_count, between = words.junction(text, line.text)
+        end = len(text) - dropped_count
+        text = text[:end] + between + line.text
+    text = without_leaders(text.translate(_LIGATURES))
+    return text.replace(HYPHEN, "-")
 
 
 def _row(
@@ -215,18 +229,19 @@ def _chunks(
     areas: Sequence[LinkArea],
     references: References,
 ) -> list[StyledText]:
+    """The text of a line, run by run."""
     chunks: list[StyledText] = []
     middle = line.baseline + _MIDDLE_EMS * line.size
     areas = [area for area in areas if area.bottom <= middle <= area.top]
-    at = 0
+    end = 0  # Of the last run in the line's text
     for index, run in enumerate(line.runs):
+        text = run.text.strip()
         # The white space between runs is in the line's text only.
-        start = line.text.find(run.text.strip(), at)
-        if start > at:
+        start = line.text.find(text, end)
+        if start > end:
             is_at_cell = index in line.cells and kind is ParagraphKind.TABLE
             chunks.append(StyledText(_CELL_GAP if is_at_cell else " "))
-        text = run.text.strip()
-        at = max(at, start) + len(text)
+        end = max(end, start) + len(text)
         styles = _styles(line, run, kind, layout)
         is_raised_run = Style.SUPERSCRIPT in styles
         href = references(line, run) if is_raised_run else ""
@@ -244,50 +259,57 @@ def _chunks(
 def _styles(
     line: TextLine, run: TextRun, kind: ParagraphKind, layout: PageLayout
 ) -> frozenset[Style]:
+    """The styles of a run that differ from those of running text."""
     styles = run.font.styles - layout.styles
     if kind is ParagraphKind.HEADING:
         styles -= {Style.STRONG, Style.EMPHASIS}
-    if kind is not ParagraphKind.CODE and run.font.is_fixed and not layout.is_fixed:
+    is_code = run.font.is_fixed and not layout.is_fixed
+    if is_code and kind is not ParagraphKind.CODE:
         styles |= {Style.CODE}
     if is_raised(line, run):
-        return styles | {Style.SUPERSCRIPT}
-    if not is_lowered(line, run):
-        return styles
-    return styles | {Style.SUBSCRIPT}
+        styles |= {Style.SUPERSCRIPT}
+    elif is_lowered(line, run):
+        styles |= {Style.SUBSCRIPT}
+    return styles
 
 
 def _linked(
     run: TextRun, text: str, styles: frozenset[Style], areas: Sequence[LinkArea]
 ) -> Iterator[StyledText]:
+    """The text of a run, word by word if there are links on its line."""
     if not areas:
         yield StyledText(text, styles)
         return
-    width = (run.right - run.left) / max(1, len(text))
+    letter_width = (run.right - run.left) / max(1, len(text))
     for match in _WORD.finditer(text):
         word = match[0].rstrip()
-        middle = run.left + width * (match.start() + len(word) / 2)
-        href = next(
-            (area.href for area in areas if area.left <= middle <= area.right), ""
-        )
+        middle = run.left + letter_width * (match.start() + len(word) / 2)
+        href = _href_at(middle, areas)
         yield StyledText(match[0], styles, href)
 
 
+def _href_at(x: float, areas: Sequence[LinkArea]) -> str:
+    for area in areas:
+        if area.left <= x <= area.right:
+            return area.href
+    return ""
+
+
 def _joined(lines: list[list[StyledText]], words: WordCounts) -> list[StyledText]:
+    """The lines as one, with their divided words joined."""
     joined: list[StyledText] = []
     for line in lines:
-        if not line:
-            continue
-        if joined:
+        if joined and line:
             before = _text_of(joined[-_JOINED_CHUNKS:])
             after = _text_of(line[:_JOINED_CHUNKS])
-            drop, between = words.junction(before, after)
-            # Keeps a word across a line end in one chunk.
+            dropped_count, between = words.junction(before, after)
             last = joined[-1]
-            end = last.text[: len(last.text) - drop]
+            last_text = last.text[: len(last.text) - dropped_count]
             if between == " ":
-                joined[-1:] = [replace(last, text=end), StyledText(" ")]
+                joined[-1:] = [replace(last, text=last_text), StyledText(" ")]
             else:
-                joined[-1] = replace(last, text=end + between)
+                # In the same chunk, so that a word across the line end stays in one.
+                joined[-1] = replace(last, text=last_text + between)
         joined += line
     return joined
 
@@ -299,39 +321,44 @@ def _text_of(chunks: Sequence[StyledText]) -> str:
 def _apply_marks(
     chunks: list[StyledText], kind: ParagraphKind
 ) -> tuple[str, list[InlineMark]]:
+    """The text with marks around its chunks, and the marks."""
     parts: list[str] = []
     marks: list[InlineMark] = []
     for chunk in _merged(chunks):
-        text = inline.strip_marks(chunk.text.replace(HYPHEN, "-").translate(_LIGATURES))
+        text = chunk.text.replace(HYPHEN, "-").translate(_LIGATURES)
+        text = inline.strip_marks(text)
         if kind is not ParagraphKind.CODE:
             text = without_leaders(text)
-        opened = len(marks)
+        first = len(marks)
         if chunk.text.strip():
-            marks += [
-                InlineMark(style=style) for style in Style if style in chunk.styles
-            ]
-            if chunk.href:
-                marks.append(InlineMark(href=chunk.href, is_note=chunk.is_note))
+            marks += _marks_of(chunk)
         if len(marks) > inline.MAX_MARKS:
-            del marks[opened:]
-        opening = "".join(inline.opening(index) for index in range(opened, len(marks)))
-        closing = "".join(
-            inline.closing(index) for index in reversed(range(opened, len(marks)))
-        )
+            del marks[first:]
+        indices = range(first, len(marks))
+        opening = "".join(map(inline.opening, indices))
+        closing = "".join(map(inline.closing, reversed(indices)))
         parts.append(opening + text + closing)
     return "".join(parts), marks
 
 
+def _marks_of(chunk: StyledText) -> list[InlineMark]:
+    marks = [InlineMark(style=style) for style in Style if style in chunk.styles]
+    if chunk.href:
+        marks.append(InlineMark(href=chunk.href, is_note=chunk.is_note))
+    return marks
+
+
 def _merged(chunks: list[StyledText]) -> list[StyledText]:
-    """Join neighbours that look alike, also where only spaces are between them."""
+    """Join neighbours that look alike, also if only spaces are between them."""
     merged: list[StyledText] = []
     for chunk in chunks:
-        last = merged[-1].text if merged else ""
-        is_space = not last.strip() and "\n" not in last
+        last_text = merged[-1].text if merged else ""
+        is_space = not last_text.strip() and "\n" not in last_text
         if merged and merged[-1].looks_like(chunk):
-            merged[-1] = replace(chunk, text=last + chunk.text)
+            merged[-1] = replace(chunk, text=last_text + chunk.text)
         elif len(merged) > 1 and is_space and merged[-2].looks_like(chunk):
-            merged[-2:] = [replace(chunk, text=merged[-2].text + last + chunk.text)]
+            text = merged[-2].text + last_text + chunk.text
+            merged[-2:] = [replace(chunk, text=text)]
         else:
             merged.append(chunk)
     return merged
