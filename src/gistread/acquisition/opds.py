@@ -230,7 +230,7 @@ def _json_shelf(item: Mapping[str, Any], url: str) -> OfferedBook:
 
 
 def _publications(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The books of a feed and of its groups; of the whole entry of one book, that book."""
+    """The books of a feed and of its groups, or the book of a document about one book."""
     is_feed = "publications" in document or "groups" in document
     if not is_feed and "images" in document:
         yield document

@@ -230,28 +230,27 @@ class StatusLine(Clickable):
         is_alone = not self.screen.query_one(KeyLine).display
         place = _StatusPlace.of(status, note, line.size.width, is_alone=is_alone)
         line.set_class(place.is_parted, "-parted")
-        status = place.status
-        # The accent is for what can be acted on.
-        tone = "$gr-text" if status.tone == "accent" else f"$gr-{status.tone}"
-        words = _status_words(status, place.word_cells)
-        left = Content.assemble((f"{status.sign} ", tone), (words, tone))
+        left = _draw_status(place)
         right = Content.styled(note, "$gr-faint")
         if action:
             right = self.key("", note, action)
         used = left.cell_length + place.note_cells
-        before = 0
-        between = place.note_cells - cell_len(note)
         if place.is_wide:
             width = line.size.width
-            between += width - _PADDING - used
         else:
-            # The width grows in steps, with the status at its right end.
             steps = math.ceil(used / _STATUS_STEP)
             width = _PADDING + steps * _STATUS_STEP
-            before = width - _PADDING - used
         self.styles.width = width
-        gap = " " * between if note else ""
-        self.show(Content.assemble(" " * before, left, gap, right))
+        free = " " * (width - _PADDING - used)
+        gap = " " * (place.note_cells - cell_len(note))
+        if not place.is_wide:
+            # Beside the keys, both stand at the right.
+            self.show(Content.assemble(free, left, gap, right))
+        elif note:
+            # On a line of its own, the note alone stands at the right.
+            self.show(Content.assemble(left, gap, free, right))
+        else:
+            self.show(left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +285,14 @@ class _StatusPlace:
         if not is_wide:
             room = max(least + note_cells, min(line // 2, line - _LEAST_KEYS))
         return cls(status, room - around - note_cells, note_cells, is_parted, is_wide)
+
+
+def _draw_status(place: _StatusPlace) -> Content:
+    status = place.status
+    # The accent is for what can be acted on.
+    tone = "$gr-text" if status.tone == "accent" else f"$gr-{status.tone}"
+    words = _status_words(status, place.word_cells)
+    return Content.assemble((f"{status.sign} ", tone), (words, tone))
 
 
 def _is_displaced(least: int, note_cells: int, line: int, beside_keys: int) -> bool:
