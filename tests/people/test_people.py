@@ -15,7 +15,7 @@ from gistread.people.contexts import MentionContext, context_of
 from gistread.people.index import Index, index_of
 from gistread.people.joining import Entity
 from gistread.people.kinds import Kind
-from gistread.people.mentions import _count_small_words, find_names, supports_names
+from gistread.people.mentions import _count_lower_case_words, find_names, supports_names
 from gistread.sample import story_path
 from gistread.store.model import NameCorrection
 from tests.benchmarks.names import DATA, MAIN_CHARACTERS, main_people
@@ -69,7 +69,7 @@ def test_finding_names_takes_little_more_memory_than_the_text() -> None:
     find_names(long_book, len(long_book.text) - 50)  # What is compiled once
     tracemalloc.start()
     try:
-        small = _count_small_words(long_book.text, 0)
+        small = _count_lower_case_words(long_book.text, 0)
         assert tracemalloc.get_traced_memory()[1] < 2 * len(long_book.text)
     finally:
         tracemalloc.stop()

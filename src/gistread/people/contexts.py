@@ -6,11 +6,15 @@ from enum import IntFlag
 from gistread.search.tokens import stop_words
 
 _BEFORE = 40  # Characters before a name that are searched
-_AFTER = 90  # Within which a pronoun may refer to it, if no other name intervenes
+_AFTER = 90  # Characters after a name in which a pronoun may refer to it
 
 
 class MentionContext(IntFlag):
-    """Hints from the words around a mention."""
+    """Hints from the words around a mention.
+
+    >>> context_of("“No,” said Anne. She left Bath.", 11, 15)
+    <MentionContext.PERSON|SHE: 9>
+    """
 
     NONE = 0
     PERSON = 1  # It speaks, thinks or is spoken to, or its face or kin is mentioned
@@ -26,7 +30,9 @@ class MentionContext(IntFlag):
     SPOKEN = 1024  # Somebody says it: it stands in quotation marks
 
 
-_LONGEST_PARAGRAPH = 5_000  # Characters before a mention in which its paragraph begins
+_LONGEST_PARAGRAPH = (
+    5_000  # A paragraph begins at most so many characters before a mention
+)
 _ARTICLE = re.compile(r"\b[Tt]he\s\Z")
 _PLACE = re.compile(
     r"\b(?:in|at|near|reached|outside|throughout|inside)\s(?:the\s)?\Z"
@@ -77,8 +83,9 @@ _DETERMINER = re.compile(
 )
 _NOUN = re.compile(r"\s([a-z]{3,}(?:-[a-z]+)*)(?![’'-])")
 _PLURAL = re.compile(r"\s(?:were|are|have|themselves)\b")
+# The first pronoun, if no other name or a speech comes before it
 _HE_OR_SHE = re.compile(
-    r"[^A-Z“”\"]{0,90}?\b(?:(he|him|his|himself|He|His)|(she|her|hers|herself|She|Her))\b"
+    r"[^A-Z“”\"]{0,90}?\b(?:(?P<he>he|him|his|himself|He|His)|she|her|hers|herself|She|Her)\b"
 )
 # Past tenses without "-ed" that follow a name as often as a noun does.
 _VERBS = frozenset(
@@ -104,7 +111,7 @@ def context_of(text: str, start: int, end: int) -> MentionContext:
         context |= _place(before, after)
     pronoun = _HE_OR_SHE.match(after)
     if pronoun:
-        context |= MentionContext.HE if pronoun[1] else MentionContext.SHE
+        context |= MentionContext.HE if pronoun["he"] else MentionContext.SHE
     if _ARTICLE.search(before):
         context |= MentionContext.ARTICLE
     if _PLURAL.match(after):
@@ -117,9 +124,10 @@ def context_of(text: str, start: int, end: int) -> MentionContext:
 def _is_spoken(text: str, start: int) -> bool:
     """Whether a quotation that began in the same paragraph is still open."""
     paragraph = text.rfind("\n\n", max(0, start - _LONGEST_PARAGRAPH), start)
-    if paragraph < 0:
-        # Unknown: taken for narration
-        paragraph = 0 if start <= _LONGEST_PARAGRAPH else start
+    if paragraph < 0 and start > _LONGEST_PARAGRAPH:
+        # The paragraph is too long to decide: it counts as narration.
+        return False
+    paragraph = max(0, paragraph)
     opened = text.rfind("“", paragraph, start)
     if opened >= 0:
         return opened > text.rfind("”", paragraph, start)
@@ -128,11 +136,9 @@ def _is_spoken(text: str, start: int) -> bool:
 
 def _is_person(before: str, after: str) -> bool:
     """Whether it speaks, thinks, is addressed, or its face or kin is mentioned."""
-    if (
-        _SPEAKS_BEFORE.search(before)
-        or _SPEAKS_AFTER.match(after)
-        or _THINKS.match(after)
-    ):
+    if _SPEAKS_BEFORE.search(before) or _SPEAKS_AFTER.match(after):
+        return True
+    if _THINKS.match(after):
         return True
     if _OPENS_SPEECH.search(before):
         return bool(_ADDRESSED_FIRST.match(after))
@@ -140,6 +146,7 @@ def _is_person(before: str, after: str) -> bool:
 
 
 def _place(before: str, after: str) -> MentionContext:
+    """The hints that the name is a place, a ship or an adjective."""
     context = MentionContext.NONE
     if _is_modifier(before, after):
         context |= MentionContext.MODIFIER
@@ -153,10 +160,11 @@ def _place(before: str, after: str) -> MentionContext:
 
 
 def _is_modifier(before: str, after: str) -> bool:
-    noun = _NOUN.match(after)
-    if noun is None or not _DETERMINER.search(before):
+    """Whether the name stands between a determiner and a noun: "a Gothic tower"."""
+    following = _NOUN.match(after)
+    if following is None or not _DETERMINER.search(before):
         return False
-    word = noun[1]
-    return not (
-        word.endswith(("ed", "ly")) or word in _VERBS or word in stop_words()["en"]
-    )
+    word = following[1]
+    if word.endswith(("ed", "ly")) or word in _VERBS:
+        return False
+    return word not in stop_words()["en"]

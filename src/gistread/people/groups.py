@@ -20,9 +20,9 @@ from gistread.people.mentions import (
 _BETWEEN_NAMES = PARTICLES | {"of"}
 _SAINTS = frozenset({"st", "saint"})
 _LEAST_PRONOUNS = 4
-# Share of "he" or "she" among the pronouns after a name that decides the sex
+# If "he" has this share of the pronouns after a name, it is a man's; likewise with "she".
 _SURE = 0.65
-# Ranks that men have and that nobody has two of.
+# Ranks of men; nobody has two of them.
 RANKS = frozenset(
     "capt col maj gen lieut sergt corporal admiral judge bishop archdeacon dean canon archbishop "
     "inspector sheriff mayor constable".split()
@@ -31,36 +31,41 @@ RANKS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class NameParts:
-    """A name in parts: "Dr. John Graham Bretton"."""
+    """A name in parts."""
 
     titles: tuple[str, ...]  # Abbreviated: "dr"
     words: tuple[str, ...]  # Those of the name itself, without particles
 
 
 def parse_name(text: str) -> NameParts:
+    """Take a name apart.
+
+    >>> parse_name("Doctor John Graham Bretton")
+    NameParts(titles=('dr',), words=('john', 'graham', 'bretton'))
+    """
     written = text.split()
     abbreviated = word_tables()["abbreviated"]
     named = [abbreviated.get(word, word) for word in map(plain, written)]
-    heads = 0
-    while heads < len(named) - 1 and _is_head(named[heads], named[heads + 1]):
-        heads += 1
+    start = 0  # Of the name itself
+    while start < len(named) - 1 and _is_title(named[start], named[start + 1]):
+        start += 1
     end = len(named)
-    if end > heads + 1 and named[-1] in word_set("following", "titles"):
+    if end > start + 1 and named[-1] in word_set("following", "titles"):
         end -= 1
     words: list[str] = []
-    for word, capital in zip(named[heads:end], written[heads:end], strict=True):
-        if word in _BETWEEN_NAMES and capital.islower():
+    for word, as_written in zip(named[start:end], written[start:end], strict=True):
+        if word in _BETWEEN_NAMES and as_written.islower():
             continue
         if words and words[-1] in _SAINTS:
             words[-1] = f"st {word}"
         else:
             words.append(word)
-    heads_and_rank = (*named[:heads], *named[end:])
-    return NameParts(heads_and_rank, tuple(words) or (named[-1],))
+    before_and_after = (*named[:start], *named[end:])
+    return NameParts(before_and_after, tuple(words) or (named[-1],))
 
 
-def _is_head(word: str, following: str) -> bool:
-    """Whether it is the title of what follows: neither "King of …" nor "St. Paul"."""
+def _is_title(word: str, following: str) -> bool:
+    """Whether it is the title of the following name: neither "King of …" nor "St. Paul"."""
     return word in titles() and word not in _SAINTS and following != "of"
 
 
@@ -74,13 +79,14 @@ class Group:
         self.forms: list[Form] = []
         self.contexts: Counter[int] = Counter()
 
-    def add(self, forms: Iterable[Form], heads: Iterable[str]) -> None:
+    def add(self, forms: Iterable[Form], titles: Iterable[str]) -> None:
         for form in forms:
             self.forms.append(form)
             self.contexts.update(form.contexts)
-        self.titles.update(heads)
+        self.titles.update(titles)
 
     def absorb(self, other: "Group") -> None:
+        """Join the names of another group, which are the same person's."""
         self.add(other.forms, other.titles)
         self.title_kind = self.title_kind or other.title_kind
 
@@ -100,14 +106,16 @@ class Group:
 
     @property
     def is_full(self) -> bool:
+        """Whether it has more than one name: "George Emerson"."""
         return len(self.words) > 1
 
     @property
     def is_word(self) -> bool:
-        """Whether the book writes the name's last word small too."""
+        """Whether the book also has the name's last word in lower case."""
         return any(form.is_word for form in self.forms)
 
     def starts(self) -> list[int]:
+        """Offsets of all mentions, ascending."""
         return list(merge(*(form.starts for form in self.forms)))
 
     def kind(self, families: Collection[str]) -> Kind:
@@ -126,7 +134,7 @@ class Group:
         if self.title_kind == "man" or self.titles & RANKS:
             return "man"
         if self.is_full or not self.title_kind:
-            by_name = first_names()[0].get(self.words[0])
+            by_name = first_names().get(self.words[0])
             if by_name:
                 return by_name
         return self.sex_by_pronouns()
@@ -140,24 +148,28 @@ class Group:
             return ""
         if he >= _SURE * pronouns:
             return "man"
-        if she < _SURE * pronouns:
-            return ""
-        return "woman"
+        if she >= _SURE * pronouns:
+            return "woman"
+        return ""
 
     def may_match(self, other: "Group") -> bool:
+        """Whether both may be of one sex."""
         return not self.sex or not other.sex or self.sex == other.sex
 
 
 def group_forms(forms: Iterable[Form]) -> list[Group]:
+    """Group forms with the same words and the same kind of title."""
     groups: dict[tuple[str, tuple[str, ...]], Group] = {}
     for form in forms:
         name = parse_name(form.text)
+        # "Uncle" is not the name of one person.
         if name.words[0] in titles() and not _has_article(form):
-            continue  # "Uncle" is not the name of one person.
+            continue
         title = name.titles[-1] if name.titles else ""
         kind = titles().get(title, "")
         key = kind
         if kind == "anyone":
+            # "Dr. John Ames" is grouped with "John Ames", but "Dr. Ames" not with "Ames".
             key = "" if len(name.words) > 1 else title
         group = groups.setdefault((key, name.words), Group(kind, name.words))
         group.title_kind = group.title_kind or kind

@@ -15,7 +15,8 @@ from gistread.store.model import NameCorrection
 
 _NEAR = 250  # Characters between mentions of people who appear together
 _MOST_TOGETHER = 5
-_PARTS = 40  # Of a book without chapters
+_PARTS = 40  # Of the strip of a book without chapters
+_CACHED_INDEXES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Index:
 
     @cached_property
     def entities(self) -> list[Entity]:
-        """The commonest first."""
+        """All people and places, the commonest first."""
         return corrected(join_names(self.forms), self.corrections)
 
     def find(self, name: str, *, exactly: bool = False) -> list[Entity]:
@@ -66,15 +67,17 @@ class Index:
         If none has it, those with all its words in one form, unless `exactly`.
         """
         words = _words(name)
-        forms_of = [(entity, _forms(entity)) for entity in self.entities]
-        with_name = [entity for entity, forms in forms_of if words in forms]
+        with_name: list[Entity] = []
+        with_words: list[Entity] = []
+        for entity in self.entities:
+            forms = [_words(form) for form in (entity.name, *entity.others)]
+            if words in forms:
+                with_name.append(entity)
+            elif any(set(words) <= set(form) for form in forms):
+                with_words.append(entity)
         if with_name or exactly:
             return with_name
-        return [
-            entity
-            for entity, forms in forms_of
-            if any(set(words) <= set(form) for form in forms)
-        ]
+        return with_words
 
     def named_at(self, text: str, offset: int) -> Entity | None:
         """The entity named at this offset of a text, which need not be the book's."""
@@ -89,15 +92,13 @@ class Index:
 
     def card(self, entity: Entity) -> Card:
         starts = entity.starts()
-        chapters = _counts(
-            starts, [(chapter.start, chapter.end) for chapter in self.book.chapters]
-        )
+        chapters = [(chapter.start, chapter.end) for chapter in self.book.chapters]
         return Card(
             entity,
-            starts[-1],
-            chapters,
-            self.strip(entity),
-            self._together(entity, starts),
+            last=starts[-1],
+            chapters=_counts(starts, chapters),
+            strip=self.strip(entity),
+            together=self._together(entity, starts),
         )
 
     @cached_property
@@ -119,12 +120,13 @@ class Index:
     def _together(
         self, entity: Entity, starts: list[int]
     ) -> tuple[tuple[Entity, int], ...]:
+        """The people most often mentioned near an entity, and how often."""
         near: Counter[Entity] = Counter()
         for other in self.entities:
             if other is not entity and other.kind is Kind.PERSON:
                 fewer, more = sorted((starts, other.starts()), key=len)
                 near[other] = sum(
-                    has_between(more, at - _NEAR, at + _NEAR) for at in fewer
+                    has_between(more, start - _NEAR, start + _NEAR) for start in fewer
                 )
         return tuple(
             (other, count) for other, count in near.most_common(_MOST_TOGETHER) if count
@@ -132,6 +134,7 @@ class Index:
 
 
 def _counts(starts: Sequence[int], parts: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+    """How many of these ascending offsets are in each part."""
     return tuple(
         bisect_left(starts, end) - bisect_left(starts, start) for start, end in parts
     )
@@ -146,8 +149,7 @@ def corrected(
     """
     shown = list(entities)
     for correction in corrections:
-        named = (find_by_form(shown, form) for form in correction.forms)
-        entity = next(filter(None, named), None)
+        entity = _find_by_forms(shown, correction.forms)
         if entity is None:
             continue
         if correction.verb == "hide":
@@ -161,9 +163,18 @@ def corrected(
     return sort_by_count(shown)
 
 
+def _find_by_forms(entities: Sequence[Entity], forms: Iterable[str]) -> Entity | None:
+    """The entity that has the first of these forms that is known."""
+    for form in forms:
+        entity = find_by_form(entities, form)
+        if entity is not None:
+            return entity
+    return None
+
+
 def _merged(entity: Entity, other: Entity) -> Entity:
     """Both as one, by the name of the commoner one."""
-    commoner = max(entity, other, key=lambda each: each.count)
+    commoner = other if other.count > entity.count else entity
     both = make_entity((*entity.forms, *other.forms), commoner.kind)
     return replace(both, name=commoner.name)
 
@@ -177,46 +188,37 @@ def describe_correction(correction: NameCorrection) -> str:
 
 def find_by_form(entities: Iterable[Entity], form: str) -> Entity | None:
     """The entity that has this form of a name."""
-    return next(
-        (
-            entity
-            for entity in entities
-            if any(form == each.text for each in entity.forms)
-        ),
-        None,
-    )
+    for entity in entities:
+        if any(own.text == form for own in entity.forms):
+            return entity
+    return None
 
 
-# Of the last two books or views, by text and length
+# Of the last books or views, by text and length
 _indexes: dict[tuple[str, int], Index] = {}
 
 
 def index_of(book: Book) -> Index:
-    """The index of a book or of a view; those of the last two are kept.
+    """The index of a book or of a view; those of the last two are cached.
 
-    That of an earlier view of the same book is not: it holds a copy of the text.
+    The index of an earlier view of the same book is dropped: it holds a copy of the text.
     """
     key = (book.sha256, len(book.text))
     index = _indexes.pop(key, None) or Index.from_book(book)
-    for other, kept in list(_indexes.items()):
-        if book.text.startswith(kept.book.text):
-            _indexes.pop(other, None)
+    for other_key, other in list(_indexes.items()):
+        if book.text.startswith(other.book.text):
+            _indexes.pop(other_key, None)
     _indexes[key] = index
-    for old in list(_indexes)[:-2]:
+    for old in list(_indexes)[:-_CACHED_INDEXES]:
         _indexes.pop(old, None)
     return index
 
 
-def _forms(entity: Entity) -> list[list[str]]:
-    return [_words(form) for form in (entity.name, *entity.others)]
-
-
 def _words(name: str) -> list[str]:
     """The words of a name for comparison, without accents and "the", titles abbreviated."""
-    words = (folded(plain(word)) for word in name.split())
-    return [
-        word_tables()["abbreviated"].get(word, word) for word in words if word != "the"
-    ]
+    abbreviated = word_tables()["abbreviated"]
+    words = [folded(plain(word)) for word in name.split()]
+    return [abbreviated.get(word, word) for word in words if word != "the"]
 
 
 def _stands_at(name: str, text: str, offset: int) -> bool:
@@ -227,4 +229,4 @@ def _stands_at(name: str, text: str, offset: int) -> bool:
     end = start + len(name)
     begins_in_word = text[start - 1 : start].isalnum()
     ends_in_word = text[end : end + 1].isalnum()
-    return not (begins_in_word or ends_in_word)
+    return not begins_in_word and not ends_in_word

@@ -1,8 +1,8 @@
 """Joins the names of one person: "Mr. Darcy", "Fitzwilliam Darcy", "Darcy".
 
 A shared family name alone joins nobody: a bare "Bennet" is neither the husband nor a daughter. The
-result depends only on the mentions given: those of a view end at its offset, though the whole book
-decides which words are names.
+result depends only on the given mentions, which may end at an offset. Which words are names is
+decided by the whole book.
 """
 
 from bisect import bisect_left
@@ -21,33 +21,43 @@ from gistread.people.mentions import (
     first_names,
     has_between,
     plain,
+    short_forms,
     titles,
     word_set,
 )
 
-_LEAST = 2  # Minimum of mentions, except for names with a title
-_LEAST_TITLED = 5  # Mentions each as "Mr." and as "Dr." that show two people
+_LEAST = 2  # Least mentions of an entity, except for names with a title
+_LEAST_TITLED = 5  # "Mr. X" and "Dr. X" are two people if both are mentioned so often
 _FEW_MENTIONS = 4
-# A name belongs to the person mentioned this many times as often as any other
+# A name belongs to the person who is mentioned this many times as often as any other.
 _MORE_FREQUENT = 3
-_SIDE_BY_SIDE = 45  # Characters between mentions of two people in one sentence
-_TOGETHER = 0.022  # Share of mentions side by side that shows two people
-# Mentions side by side that show it, among many and few
-_LEAST_TOGETHER, _LEAST_OF_FEW = 2, 3
-_FEW_FOR_TWO = 20  # Mentions of the rarer of two people below which they are few
-_NEAR = 1_500  # Characters between mentions of one person by two names in one scene
-_NEARBY = 0.6  # Share of mentions in the same scenes that shows one person
-# Mentions as "Colonel Pyncheon", or their share of those as "the Colonel", that show who that is.
-_OFTEN_NAMED, _FEW_NAMED = 10, 3
+
+# Two names are two people's if many of their mentions are side by side, in one sentence.
+_SIDE_BY_SIDE = 45  # Most characters between such mentions
+_TOGETHER = 0.022  # Least share of such mentions
+_LEAST_TOGETHER = 2  # Least number of such mentions
+_LEAST_OF_FEW = (
+    3  # The same if the rarer of the two is mentioned less often than the next
+)
+_FEW_FOR_TWO = 20
+
+# Two names are one person's if most of their mentions are in the same scenes.
+_NEAR = 1_500  # Most characters between mentions in one scene
+_NEARBY = 0.6  # Least share of mentions in the same scenes
+
+# "The Colonel" is Colonel Pyncheon if the latter is mentioned so often, …
+_OFTEN_NAMED = 10
+# … or in this share of the mentions of "the Colonel", but at least so often.
 _NAMED = 0.1
-_GENERIC = 0.015  # Share of mentions with a name below which a title alone is nobody's
-# Share of mentions with a title that shows the name of people, not of a place
+_FEW_NAMED = 3
+_GENERIC = 0.015  # With a smaller share, a title alone is nobody's
+# A name is of people, not of a place, if this share of its mentions has a title.
 _TITLED = 0.1
-# Mentions by each single name for one by both, from which the single names may be two people's
+# Single names may be two people's if each is mentioned so many times as often as both together.
 _SELDOM_FULL = 20
-# Bearers of these titles are not called by the first name alone.
+# People with these titles are not called by the first name alone.
 _ROYAL = frozenset({"king", "queen", "saint", "st"})
-# Nor these, except in the same scenes
+# These are only in the same scenes.
 _NOBLE = frozenset({"lady", "lord", "sir", "dame"})
 
 
@@ -66,11 +76,8 @@ class Entity:
     @property
     def others(self) -> tuple[str, ...]:
         """Other forms of the name, the commonest first."""
-        return tuple(
-            form.text
-            for form in self.forms
-            if form.text != self.name.removeprefix("the ")
-        )
+        fullest = self.name.removeprefix("the ")
+        return tuple(form.text for form in self.forms if form.text != fullest)
 
     @property
     def first(self) -> int:
@@ -102,29 +109,34 @@ def join_names(forms: Iterable[Form]) -> list[Entity]:
     people: list[Group] = []
     for group in groups:
         is_titled = titled[group.words[-1]] >= max(1, _TITLED * group.count)
-        is_place = not is_titled and group.kind(families) is Kind.PLACE
-        (places if is_place else people).append(group)
-    entities = [
+        if not is_titled and group.kind(families) is Kind.PLACE:
+            places.append(group)
+        else:
+            people.append(group)
+    joined_people = [
         make_entity(group.forms, group.kind(families)) for group in _persons(people)
     ]
-    entities += [
+    joined_places = [
         make_entity(group.forms, Kind.PLACE) for group in _joined_places(places)
     ]
+    entities = joined_people + joined_places
     return sort_by_count(entity for entity in entities if _is_shown(entity))
 
 
 def _is_shown(entity: Entity) -> bool:
-    return entity.count >= _LEAST or plain(entity.name.split()[0]) in titles()
+    """Whether an entity is mentioned often enough, or has a title."""
+    first_word, *_ = entity.name.split()
+    return entity.count >= _LEAST or plain(first_word) in titles()
 
 
 def _persons(groups: list[Group]) -> list[Group]:
     """Join these names of people."""
     bodies = [group for group in groups if group.is_full and is_body(group.words)]
     groups = [group for group in groups if group not in bodies]
-    known = _PersonIndex(_merged([group for group in groups if group.is_full]), groups)
-    for group in sorted(groups, key=_joining_order):
-        if group.is_full:
-            continue
+    full = [group for group in groups if group.is_full]
+    single = [group for group in groups if not group.is_full]
+    known = _PersonIndex(_merged(full), groups)
+    for group in sorted(single, key=_joining_order):
         owner = known.find_titled(group) if group.title_kind else known.find_bare(group)
         if owner:
             owner.absorb(group)
@@ -134,10 +146,14 @@ def _persons(groups: list[Group]) -> list[Group]:
 
 
 def _joining_order(group: Group) -> tuple[int, int]:
-    """Those with a title first, then "Mary-Anne" before "Mary"; the commonest first."""
+    """Names with a title first, then "Mary-Anne" before "Mary"; among them the commonest first."""
     if group.title_kind:
-        return 0, -group.count
-    return (1 if "-" in group.words[0] else 2), -group.count
+        rank = 0
+    elif "-" in group.words[0]:
+        rank = 1
+    else:
+        rank = 2
+    return rank, -group.count
 
 
 def _joined_places(groups: list[Group]) -> list[Group]:
@@ -147,28 +163,27 @@ def _joined_places(groups: list[Group]) -> list[Group]:
     for group in groups:
         if group.is_full:
             continue
-        (word,) = group.words
-        estates = [
-            place
-            for place in places
-            if place.words[-1] in word_set("places", "estates")
-        ]
-        same = [
-            place
-            for place in estates
-            if place.words[:-1] == group.words
-            and group.count <= _MORE_FREQUENT * place.count
-        ]
-        if word in word_set("places", "estates"):
-            same = [
-                place for place in places if word in (place.words[0], place.words[-1])
-            ]
-        owner = _commonest(same)
+        owner = _commonest(_estates_called(group, places))
         if owner:
             owner.absorb(group)
         else:
             joined.append(group)
     return joined
+
+
+def _estates_called(group: Group, places: Iterable[Group]) -> list[Group]:
+    """The places that may be called by a single word: "the Hall", or "Thornfield"."""
+    estates = word_set("places", "estates")
+    (word,) = group.words
+    if word in estates:
+        return [place for place in places if word in (place.words[0], place.words[-1])]
+    return [
+        place
+        for place in places
+        if place.words[-1] in estates
+        and place.words[:-1] == group.words
+        and group.count <= _MORE_FREQUENT * place.count
+    ]
 
 
 def sort_by_count(entities: Iterable[Entity]) -> list[Entity]:
@@ -194,12 +209,12 @@ class _PersonIndex:
 
     def add(self, group: Group) -> None:
         self.persons.append(group)
-        first = group.words[0]
+        first, last = group.words[0], group.words[-1]
         self._by_first.setdefault(first, []).append(group)
-        self._by_last.setdefault(group.words[-1], []).append(group)
-        part = first.partition("-")[0]
-        # Elizabeth-Jane, but not Babbitt-Thompson
-        if part != first and part in first_names()[0]:
+        self._by_last.setdefault(last, []).append(group)
+        part, hyphen, _ = first.partition("-")
+        # Elizabeth-Jane may be called Elizabeth, but not Babbitt-Thompson Babbitt.
+        if hyphen and part in first_names():
             self._by_first.setdefault(part, []).append(group)
 
     def find_titled(self, group: Group) -> Group | None:
@@ -221,7 +236,9 @@ class _PersonIndex:
         if owner is None or _titles_differ(group, owner) or self._are_two(group, owner):
             return None
         bare = self._bare.get(name)
-        return None if bare and self._has_other_surname(bare, owner) else owner
+        if bare and self._has_other_surname(bare, owner):
+            return None
+        return owner
 
     def _are_two(self, titled: Group, full: Group) -> bool:
         """Whether "Mr. Emerson" and "George Emerson" are two people.
@@ -238,28 +255,27 @@ class _PersonIndex:
         return _side_by_side(titled.forms, others)
 
     def _has_other_surname(self, bare: Group, full: Group) -> bool:
-        """Whether Heathcliff is not Linton Heathcliff.
+        """Whether "Heathcliff" is another than Linton Heathcliff.
 
-        That name is rare, and the two are often mentioned together.
+        The full name is rare, and Linton and Heathcliff are often mentioned together.
         """
         called = self._bare.get(full.words[0])
         if not full.is_full or called is None:
             return False
-        named_fully = sum(
-            len(form.starts)
-            for form in full.forms
-            if parse_name(form.text).words == full.words
-        )
+        named_fully = _count(_forms_with_full_name(full))
         is_rare = _SELDOM_FULL * named_fully <= min(bare.count, called.count)
         return is_rare and _side_by_side(bare.forms, called.forms)
 
     def _may_match(self, person: Group, group: Group) -> bool:
-        """Whether their sexes agree; of "Sonia Marmeladov", "Sonia" alone may tell it."""
+        """Whether their sexes may be the same.
+
+        That of "Sonia Marmeladov" may be known from "Sonia" alone.
+        """
         if person.is_full and not person.sex:
             called = self._bare.get(person.words[0])
-        else:
-            called = None
-        return (called or person).may_match(group)
+            if called:
+                return called.may_match(group)
+        return person.may_match(group)
 
     def find_bare(self, group: Group) -> Group | None:
         """The person with this first or family name.
@@ -268,7 +284,7 @@ class _PersonIndex:
         """
         (name,) = group.words
         if name in titles():
-            return self._find_bearer(name, group)
+            return self._find_by_title(name, group)
         called = self._called(name, group)
         if called:
             return _commonest(called)
@@ -283,7 +299,7 @@ class _PersonIndex:
         )
 
     def _called(self, name: str, group: Group) -> list[Group]:
-        """The people with this first name."""
+        """The people who may be called by this first name."""
         matching = [
             person
             for form in _forms_of(name)
@@ -291,17 +307,17 @@ class _PersonIndex:
             if person.may_match(group)
         ]
         full = [person for person in matching if _may_be_called(person, group)]
-        compound = _commonest(
-            person for person in matching if _is_compound_of(person, group)
-        )
-        if compound and all(compound.count > person.count for person in full):
+        compounds = [person for person in matching if _is_compound_of(person, group)]
+        compound = _commonest(compounds)
+        most = max((person.count for person in full), default=0)
+        if compound and compound.count > most:
             return [compound]
         # "Mattie" is rather Mattie Silver than Martha Pierce.
         exact = [person for person in full if person.words[0] == name]
         noble = [person for person in matching if _is_noble_in_scene(person, group)]
         return exact or full or noble
 
-    def _find_bearer(self, title: str, group: Group) -> Group | None:
+    def _find_by_title(self, title: str, group: Group) -> Group | None:
         """The only person with this title, who is often named with it or in the same scenes."""
         owner = _commonest(
             person
@@ -310,11 +326,13 @@ class _PersonIndex:
         )
         if owner is None:
             return None
-        named = sum(len(form.starts) for form in owner.forms if _has_title(form, title))
-        is_generic = named < _GENERIC * group.count  # "The King" of many tales
+        with_name = _count(form for form in owner.forms if _has_title(form, title))
+        is_generic = with_name < _GENERIC * group.count  # "The King" of many tales
         enough = min(_OFTEN_NAMED, max(_FEW_NAMED, _NAMED * group.count))
-        is_often_named = named >= enough and not is_generic
-        return owner if is_often_named or _meet(group, owner) else None
+        is_often_named = with_name >= enough and not is_generic
+        if is_often_named or _meet(group, owner):
+            return owner
+        return None
 
 
 def _has_title(form: Form, title: str) -> bool:
@@ -329,34 +347,36 @@ def _is_compound_of(person: Group, group: Group) -> bool:
 
 def _may_be_called(person: Group, group: Group) -> bool:
     """Whether somebody with a full name is called by the first name alone."""
-    if not person.is_full or person.titles & _ROYAL or _is_gone(group, person):
+    if not person.is_full or person.titles & _ROYAL or _is_earlier(group, person):
         return False
-    return not person.titles & _NOBLE or _meet(group, person)
+    is_noble = bool(person.titles & _NOBLE)
+    return not is_noble or _meet(group, person)
 
 
 def _is_noble_in_scene(person: Group, group: Group) -> bool:
+    """Whether a noble person may be called by this name in the same scenes."""
     return bool(person.titles & _NOBLE) and _meet(group, person)
 
 
 def _side_by_side(forms: Collection[Form], others: Collection[Form]) -> bool:
     """Whether two people are often mentioned in one sentence.
 
-    A name in speech beside one that the narrator uses shows nothing: "Mr. Gray!" is said to Dorian.
+    A name in speech next to one that the narrator uses does not count: "Mr. Gray!" is said to
+    Dorian.
     """
     together = 0
     for is_spoken in (False, True):
         starts = _starts_in(forms, is_spoken=is_spoken)
-        together += sum(
-            has_between(starts, at - _SIDE_BY_SIDE, at + _SIDE_BY_SIDE)
-            for at in _starts_in(others, is_spoken=is_spoken)
-        )
+        for start in _starts_in(others, is_spoken=is_spoken):
+            first, last = start - _SIDE_BY_SIDE, start + _SIDE_BY_SIDE
+            together += has_between(starts, first, last)
     fewer = min(_count(forms), _count(others))
     least = _LEAST_OF_FEW if fewer < _FEW_FOR_TWO else _LEAST_TOGETHER
     return together >= max(least, _TOGETHER * fewer)
 
 
 def _starts_in(forms: Iterable[Form], *, is_spoken: bool) -> list[int]:
-    """Where these names stand in speech, or outside it; ascending."""
+    """The offsets of these names in speech, or outside it; ascending."""
     flag = MentionContext.SPOKEN.value
     return sorted(
         start
@@ -366,14 +386,19 @@ def _starts_in(forms: Iterable[Form], *, is_spoken: bool) -> list[int]:
     )
 
 
+def _forms_with_full_name(group: Group) -> list[Form]:
+    return [form for form in group.forms if parse_name(form.text).words == group.words]
+
+
 def _count(forms: Iterable[Form]) -> int:
+    """How often these names are mentioned."""
     return sum(len(form.starts) for form in forms)
 
 
 def _meet(group: Group, person: Group) -> bool:
     """Whether most mentions of a name are in scenes of this person."""
     starts, others = group.starts(), person.starts()
-    near = sum(has_between(others, at - _NEAR, at + _NEAR) for at in starts)
+    near = sum(has_between(others, start - _NEAR, start + _NEAR) for start in starts)
     return near >= _NEARBY * len(starts)
 
 
@@ -383,27 +408,22 @@ def _titles_differ(group: Group, person: Group) -> bool:
         return False
     if group.titles & RANKS and person.titles & RANKS:
         return True
-    is_doctor, is_mister = "dr" in group.titles, "mr" in group.titles
-    if not (
-        (is_doctor and "mr" in person.titles) or (is_mister and "dr" in person.titles)
-    ):
+    group_is_doctor = "dr" in group.titles and "mr" in person.titles
+    person_is_doctor = "mr" in group.titles and "dr" in person.titles
+    if not group_is_doctor and not person_is_doctor:
         return False
-    titled = sum(
-        len(form.starts) for form in person.forms if parse_name(form.text).titles
-    )
+    titled = _count(form for form in person.forms if parse_name(form.text).titles)
     return min(group.count, titled) >= _LEAST_TITLED
 
 
 def _is_told_apart(group: Group, person: Group) -> bool:
-    """Whether "Mr. Knightley" is not Mr. John Knightley, who is called John.
+    """Whether "Mr. Knightley" is another than Mr. John Knightley, who is called John.
 
-    The first name tells two apart if the title mostly stands before it and the name is much rarer.
+    The first name tells the two apart if it mostly has the title and the full name is much rarer.
     """
     if not person.is_full:
         return False
-    named_fully = [
-        form for form in person.forms if parse_name(form.text).words == person.words
-    ]
+    named_fully = _forms_with_full_name(person)
     titled = [
         form
         for form in named_fully
@@ -414,7 +434,7 @@ def _is_told_apart(group: Group, person: Group) -> bool:
 
 
 def _is_daughter(called: Group, full: Group, titled: Group) -> bool:
-    """Whether Tony, as Ántonia Shimerda is called, is not Mr. Shimerda, whatever "Tony" is.
+    """Whether Tony, as Ántonia Shimerda is called, is another than Mr. Shimerda.
 
     The full name is rare, and the pronouns after the first name are of the other sex.
     """
@@ -430,25 +450,26 @@ def _merged(full: list[Group]) -> list[Group]:
     families: dict[str, list[Group]] = {}
     for group in sorted(full, key=lambda group: -group.count):
         family = families.setdefault(group.words[-1], [])
-        same = next((person for person in family if _are_same(person, group)), None)
-        if same:
-            same.absorb(group)
+        for person in family:
+            if _are_same(person, group):
+                person.absorb(group)
+                break
         else:
             family.append(group)
-    return _joined_beginnings(
-        [group for family in families.values() for group in family]
-    )
+    persons = [person for family in families.values() for person in family]
+    return _joined_beginnings(persons)
 
 
 def _joined_beginnings(persons: list[Group]) -> list[Group]:
     """Join "Pyotr Petrovitch" with "Pyotr Petrovitch Luzhin", if that is the only one."""
-    joined = []
+    joined: list[Group] = []
     for group in persons:
         length = len(group.words)
         longer = [
             person
             for person in persons
-            if person.words[:length] == group.words != person.words
+            if len(person.words) > length
+            and person.words[:length] == group.words
             and person.count >= _LEAST
         ]
         is_person = group.kind(()) is Kind.PERSON
@@ -474,15 +495,15 @@ def _are_same(person: Group, other: Group) -> bool:
 @cache
 def _forms_of(name: str) -> frozenset[str]:
     """A first name with its full forms and short forms."""
-    short = first_names()[1]
-    full = short.get(name, frozenset())
-    return full | {name} | {form for form, names in short.items() if name in names}
+    full_names = short_forms().get(name, frozenset())
+    own_short_forms = {form for form, names in short_forms().items() if name in names}
+    return full_names | {name} | own_short_forms
 
 
-def _is_gone(group: Group, person: Group) -> bool:
-    """Whether a short form, as "Tom", was last seen before "Thomas Marvel" first appears.
+def _is_earlier(group: Group, person: Group) -> bool:
+    """Whether a short form, as "Tom", is last mentioned before "Thomas Marvel" first appears.
 
-    A few mentions of it are those of another Tom.
+    Its few mentions are then of another Tom.
     """
     is_short_form = group.words[0] != person.words[0]
     is_rare = group.count < _FEW_MENTIONS
@@ -490,7 +511,7 @@ def _is_gone(group: Group, person: Group) -> bool:
 
 
 def _commonest(groups: Iterable[Group]) -> Group | None:
-    """The group mentioned much more often than any other."""
+    """The group mentioned much more often than any other; None without one."""
     by_count = sorted(groups, key=lambda group: -group.count)
     if not by_count:
         return None
@@ -504,11 +525,12 @@ def make_entity(forms: Iterable[Form], kind: Kind) -> Entity:
     """The person or thing with these names."""
     forms = tuple(sorted(forms, key=lambda form: (-len(form.starts), form.starts[0])))
     frequent = [form for form in forms if len(form.starts) >= _LEAST] or forms
-    name = max(frequent, key=_fullness)
-    with_article = MentionContext.ARTICLE.value
-    articles = sum(1 for context in name.contexts if context & with_article)
-    article = "the " if 2 * articles > len(name.starts) else ""
-    return Entity(f"{article}{name.text}", kind, forms)
+    fullest = max(frequent, key=_fullness)
+    flag = MentionContext.ARTICLE.value
+    with_article = sum(1 for context in fullest.contexts if context & flag)
+    has_usually_article = 2 * with_article > len(fullest.starts)
+    name = f"the {fullest.text}" if has_usually_article else fullest.text
+    return Entity(name, kind, forms)
 
 
 class _Fullness(NamedTuple):

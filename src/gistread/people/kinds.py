@@ -1,7 +1,7 @@
 """Decides whether a name is a person's, a place's or something else's.
 
-The words around its mentions decide: people speak and think, one is in a place or goes to it, one
-is aboard a ship, and a nation's name stands before nouns.
+The words around its mentions decide: people speak and think, somebody is in a place or goes to it,
+somebody is aboard a ship, and a nation's name stands before nouns.
 """
 
 from collections import Counter
@@ -11,25 +11,25 @@ from enum import StrEnum
 from gistread.people.contexts import MentionContext
 from gistread.people.mentions import first_names, titles, word_set
 
-# Share of mentions with somebody in it or going to it that shows a place
-_PLACES = 0.12
-_CLEARLY_PLACES = 0.3  # Likewise, of "Florence" and "the Heights"
-_MODIFIES = 0.25  # Share of mentions before a noun that shows an adjective: "Gothic"
-_LEAST_NOUNS = 3
-_SHIPS = 0.07  # Share of mentions with somebody aboard that shows a ship
-_LEAST = 2  # Mentions of a kind that are no accident
-_SPEAKS = 0.1  # Share of mentions in which "the Clerk" or a saint speaks or thinks
-_SPEAKS_AS_GROUP = 0.15  # Share up to which "the Guards" are several people
-_SHIP_SPEAKS = 0.06  # Share up to which a ship may seem to
-# Share of "the", or of "were", that shows a group if the name ends in "s"
-_WITH_ARTICLE = 0.3
-_FEW = 10  # Mentions up to which any hint of a person is enough
-_PERSONAL = 0.2  # Share of speech and pronouns around a person's name
-# Likewise, if the name is also a common word: "Nature", "Search"
-_PERSONAL_AS_WORD = 0.3
-_WEIGHT_OF_SPEECH = 3  # Pronouns that speech is worth
-# Mentions that tell "the King" whom nobody meets from one who is met
-_LEAST_OF_OFFICE = 4
+# Shares of a name's mentions that decide about it
+_PLACES = 0.12  # Somebody is in it or goes to it: a place
+_CLEARLY_PLACES = 0.3  # The same for "Florence" and "the Heights"
+_MODIFIES = 0.25  # It stands before a noun: an adjective, "Gothic"
+_SHIPS = 0.07  # Somebody is aboard: a ship
+_SPEAKS = 0.1  # "The Clerk" or a saint speaks or thinks: a person
+_SPEAKS_AS_GROUP = 0.15  # "The Guards" speak less often: several people
+_SHIP_SPEAKS = 0.06  # It speaks less often: a ship
+_WITH_ARTICLE = 0.3  # With "the" or "were", and ends in "s": a group
+_PERSONAL = 0.2  # Speech and pronouns: a person
+_PERSONAL_AS_WORD = (
+    0.3  # The same if the name is also a common word: "Nature", "Search"
+)
+# Numbers of mentions
+_LEAST = 2  # So many of a kind are no accident
+_LEAST_NOUNS = 3  # The same before a noun
+_FEW = 10  # Up to so many, any hint of a person is enough
+_LEAST_OF_OFFICE = 4  # "The King" whom nobody meets has at least so many
+_WEIGHT_OF_SPEECH = 3  # Speech counts as much as three pronouns
 _ROLES = ("man", "woman", "kin", "work", "other")
 _OF_NATIONS = ("ish", "ese", "ian", "ic")
 
@@ -61,7 +61,7 @@ class _Hints:
 
 def count_of(contexts: Counter[int], hint: MentionContext) -> int:
     """How many of these contexts have the hint."""
-    mask = hint.value  # An IntFlag takes ten times as long
+    mask = hint.value  # With an IntFlag, & takes ten times as long.
     return sum(count for context, count in contexts.items() if context & mask)
 
 
@@ -74,7 +74,8 @@ def kind_of(
 ) -> Kind:
     """The kind of a name without titles.
 
-    `is_word`: whether the book writes its word small too; `families`: the book's family names.
+    `is_word`: whether the book also has its last word in lower case. `families`: the book's family
+    names.
     """
     hints = _Hints(contexts)
     if is_place_name(words) or _is_direction(words, hints):
@@ -87,7 +88,9 @@ def kind_of(
         return Kind.OTHER
     if _is_place(words, hints, is_word=is_word):
         return Kind.OTHER if _is_language(words, hints) else Kind.PLACE
-    return Kind.PERSON if _is_person(words, hints, is_word=is_word) else Kind.OTHER
+    if _is_person(words, hints, is_word=is_word):
+        return Kind.PERSON
+    return Kind.OTHER
 
 
 def is_place_name(words: tuple[str, ...]) -> bool:
@@ -97,29 +100,27 @@ def is_place_name(words: tuple[str, ...]) -> bool:
         return first in word_set("places", "known")
     if first in word_set("places", "before") or last in word_set("places", "streets"):
         return True
-    return last in word_set("places") and first not in first_names()[0]
+    return last in word_set("places") and first not in first_names()
 
 
 def _is_direction(words: tuple[str, ...], hints: _Hints) -> bool:
     """Whether it is "the West"."""
-    return (
-        len(words) == 1
-        and words[0] in word_set("places", "directions")
-        and hints.is_described
-    )
+    if len(words) > 1 or not hints.is_described:
+        return False
+    return words[0] in word_set("places", "directions")
 
 
 def _is_office(words: tuple[str, ...], hints: _Hints) -> bool:
     """Whether a title alone names an office, and nobody: "in the name of the King"."""
-    personal = _WEIGHT_OF_SPEECH * hints.count(MentionContext.PERSON) + _pronouns(hints)
-    acts = hints.count(MentionContext.ACTS)
-    is_alone = (
-        len(words) == 1 and hints.is_described and hints.total >= _LEAST_OF_OFFICE
-    )
-    return is_alone and not acts and personal < _PERSONAL * hints.total
+    if len(words) > 1 or not hints.is_described or hints.total < _LEAST_OF_OFFICE:
+        return False
+    if hints.count(MentionContext.ACTS):
+        return False
+    return _personal(hints) < _PERSONAL * hints.total
 
 
 def _is_thing(words: tuple[str, ...], hints: _Hints) -> bool:
+    """Whether it is a body, a ship or an adjective."""
     return is_body(words) or _is_ship(hints) or _modifies_nouns(hints)
 
 
@@ -148,10 +149,9 @@ def _is_family(
     name = words[-1]
     singulars = {name.removesuffix("s"), name.removesuffix("es")} - {name}
     is_plural = any(singular in families for singular in singulars)
-    grammar = max(
-        hints.share(MentionContext.ARTICLE), hints.share(MentionContext.PLURAL)
-    )
-    return is_plural and grammar >= _WITH_ARTICLE
+    with_article = hints.share(MentionContext.ARTICLE)
+    with_were = hints.share(MentionContext.PLURAL)
+    return is_plural and max(with_article, with_were) >= _WITH_ARTICLE
 
 
 def _is_group(words: tuple[str, ...], hints: _Hints) -> bool:
@@ -165,24 +165,22 @@ def _is_group(words: tuple[str, ...], hints: _Hints) -> bool:
 
 
 def _places(hints: _Hints) -> int:
+    """In how many mentions somebody is in it or goes to it."""
     return hints.count(MentionContext.PLACE) + hints.count(MentionContext.GOAL)
 
 
 def _is_place(words: tuple[str, ...], hints: _Hints, *, is_word: bool) -> bool:
+    """Whether somebody is in it or goes to it, and it seldom speaks."""
     places = _places(hints)
     speaks = hints.count(MentionContext.PERSON)
     if words[0].startswith("st "):  # A church or a station
         return speaks < _SPEAKS * hints.total
     if places and hints.is_described and words[-1] in word_set("places"):
         return speaks < _SPEAKS * hints.total
-    if (
-        places
-        and hints.total <= _FEW
-        and not speaks
-        and not hints.count(MentionContext.ACTS)
-    ):
+    does_something = speaks > 0 or hints.count(MentionContext.ACTS) > 0
+    if places and hints.total <= _FEW and not does_something:
         return True
-    is_first_name = words[0] in first_names()[0]
+    is_first_name = words[0] in first_names()
     least = (_CLEARLY_PLACES if is_first_name else _PLACES) * hints.total
     return places > speaks and places >= max(_LEAST if is_word else 1, least)
 
@@ -193,12 +191,13 @@ def _is_language(words: tuple[str, ...], hints: _Hints) -> bool:
 
 
 def _is_person(words: tuple[str, ...], hints: _Hints, *, is_word: bool) -> bool:
+    """Whether it has a first name, or enough speech and pronouns around it."""
     if hints.is_described:
         return _is_described_person(words, hints)
-    if words[0] in first_names()[0]:
+    if words[0] in first_names():
         return True
     speaks = hints.count(MentionContext.PERSON)
-    personal = _WEIGHT_OF_SPEECH * speaks + _pronouns(hints)
+    personal = _personal(hints)
     if is_word and len(words) == 1:
         return speaks > 0 and personal >= _PERSONAL_AS_WORD * hints.total
     if hints.total <= _FEW:
@@ -218,3 +217,8 @@ def _is_described_person(words: tuple[str, ...], hints: _Hints) -> bool:
 
 def _pronouns(hints: _Hints) -> int:
     return hints.count(MentionContext.HE) + hints.count(MentionContext.SHE)
+
+
+def _personal(hints: _Hints) -> int:
+    """Weighted number of mentions with speech or a pronoun."""
+    return _WEIGHT_OF_SPEECH * hints.count(MentionContext.PERSON) + _pronouns(hints)

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import islice
 from pathlib import Path
 
 from gistread.book.model import Book, ParagraphKind
@@ -21,11 +20,12 @@ from gistread.memory.guard import capitals_mark_names
 from gistread.people.contexts import context_of
 from gistread.search.tokens import stop_words
 
+# All capitals of Latin, Greek and Cyrillic
 _UPPER = "".join(
     character for character in map(chr, range(0x530)) if character.isupper()
 )
 _LETTER = r"[^\W\d_]"
-# "d'Artagnan", "al-Rashid": written small and joined to the name.
+# "d'" in "d'Artagnan", "al-" in "al-Rashid"
 _JOINED_PARTICLE = r"(?:[dl]['’]|(?:al|el|an|ar|as|ash|at|az)-)?"
 _WORD = rf"{_JOINED_PARTICLE}[{_UPPER}]{_LETTER}*(?:['’-](?!(?:s|d|ll|ve|re|m)\b){_LETTER}+)*"
 _ABBREVIATED = (
@@ -42,22 +42,25 @@ _OF = (
     r"(?:Duke|Duchess|Earl|Count(?:ess)?|King|Queen|Knave|Prince(?:ss)?|Master|"
     r"Dean|Bishop|Archbishop|Marquis|Baron) of"
 )
+# Capitalised words, and what may be between: "Mr. Darcy", "Vasco da Gama", "Duke of Wellington"
 _NAME = re.compile(
     rf"\b(?:(?:{_ABBREVIATED}|{_OF}|{_WORD}) (?:{_PARTICLE} )*"
     rf"(?={_JOINED_PARTICLE}[{_UPPER}]))*{_WORD}"
 )
-# I'll; don't; Roman numbers
+# "I'll", "don't", Roman numerals
 _IS_NO_NAME = re.compile(r"i'.+|\w+n't|[ivxlcdm]+(?<!di|vi|ic|li|im|il|mi)")
-_SMALL_WORD = re.compile(r"\b[^\W\d_A-Z][^\W\d_]*\b")
+_LOWER_CASE_WORD = re.compile(r"\b[^\W\d_A-Z][^\W\d_]*\b")
+# The end of a text after which a sentence or a quotation begins: ". “"
 _OPENS = re.compile(r"(?:^|[.!?…:;]|[“\"‘«—(\[*_-])[\s“\"‘’'«—(\[*_-]*\Z")
-_OPENING = 8  # Characters before a name that tell whether a sentence begins with it
+_OPENING = 8  # So many characters before a name show whether a sentence begins with it
 _BEGINS_NAME = ("mr", "mrs", "miss")  # Also within a run: "Last Sunday Mr Arabin"
 _LONGEST_ABBREVIATION = 3  # Letters of a name in capitals
 _ARTICLE = "the "
-_PARTED = 2  # Least words of two names that stand side by side
-_STRETCH = 50_000  # Characters whose words are held at once
+_PARTED = 2  # Least words of each of two adjacent names
+_STRETCH = 50_000  # Characters whose words are in memory at once
 _SAMPLE = 30_000  # Characters that show whether capitals mark names
-_SELDOM = 0.25  # Share of lower-case uses below which a capitalised word is a name
+# A word is no name if it is capitalised inside sentences less than a quarter as often as not.
+_SELDOM = 0.25
 
 
 @dataclass(slots=True)
@@ -69,7 +72,7 @@ class Form:
     starts: "array[int]" = field(default_factory=lambda: array("I"))
     # A `MentionContext` for each of them
     contexts: "array[int]" = field(default_factory=lambda: array("H"))
-    is_word: bool = False  # Whether the book writes its last word small too
+    is_word: bool = False  # Whether the book also has its last word in lower case
 
     def upto(self, end: int) -> "Form":
         """The form with the mentions that end before this offset."""
@@ -79,17 +82,19 @@ class Form:
 
 def has_between(starts: Sequence[int], first: int, last: int) -> bool:
     """Whether one of these ascending offsets is from `first` to `last`."""
-    at = bisect_left(starts, first)
-    return at < len(starts) and starts[at] <= last
+    index = bisect_left(starts, first)
+    return index < len(starts) and starts[index] <= last
 
 
 @cache
 def word_tables() -> dict[str, dict[str, str]]:
+    """The tables of `words.toml`."""
     return tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 
 
 @cache
 def word_set(table: str, key: str = "words") -> frozenset[str]:
+    """The words of one entry of `words.toml`."""
     return frozenset(word_tables()[table][key].split())
 
 
@@ -98,24 +103,39 @@ def titles() -> dict[str, str]:
     """The kind of each title: man, wife, woman, anyone."""
     return {
         title: kind
-        for kind, listed in word_tables()["titles"].items()
-        for title in listed.split()
+        for kind, words in word_tables()["titles"].items()
+        for title in words.split()
     }
 
 
 @cache
-def first_names() -> tuple[dict[str, str], dict[str, frozenset[str]]]:
-    """The sex of each known first name, and the full names of each short form."""
+def first_names() -> dict[str, str]:
+    """The sex of each known first name or short form; empty if both sexes have it."""
     sexes: dict[str, str] = {}
-    short: dict[str, set[str]] = {}
     for sex, table in (("man", "men"), ("woman", "women")):
-        for entry in word_tables()[table]["names"].split():
-            name, *forms = re.split("[=,]", entry)
-            for each in forms:
-                short.setdefault(each, set()).add(name)
-            for each in (name, *forms):
-                sexes[each] = "" if sexes.get(each, sex) != sex else sex
-    return sexes, {form: frozenset(names) for form, names in short.items()}
+        for name, forms in _listed_names(table):
+            for form in (name, *forms):
+                is_unique = sexes.get(form, sex) == sex
+                sexes[form] = sex if is_unique else ""
+    return sexes
+
+
+@cache
+def short_forms() -> dict[str, frozenset[str]]:
+    """The full names of each short form: Richard for "dick"."""
+    full_names: dict[str, frozenset[str]] = {}
+    for table in ("men", "women"):
+        for name, forms in _listed_names(table):
+            for form in forms:
+                full_names[form] = full_names.get(form, frozenset()) | {name}
+    return full_names
+
+
+def _listed_names(table: str) -> Iterator[tuple[str, list[str]]]:
+    """The names of a table with their short forms, from entries such as "richard=dick,rick"."""
+    for entry in word_tables()[table]["names"].split():
+        name, *forms = re.split("[=,]", entry)
+        yield name, forms
 
 
 def plain(word: str) -> str:
@@ -125,49 +145,50 @@ def plain(word: str) -> str:
 
 def supports_names(book: Book) -> bool:
     """Whether the rules know the book's language: English, where capitals mark names."""
-    english = book.language.lower().partition("-")[0] in ("", "en")
-    return english and bool(book.text) and capitals_mark_names(book.text[:_SAMPLE])
+    language, _, _ = book.language.lower().partition("-")
+    if language not in ("", "en") or not book.text:
+        return False
+    return capitals_mark_names(book.text[:_SAMPLE])
 
 
 def find_names(book: Book, start: int = 0) -> list[Form]:
     """The names in `book.text[start:]` by first mention. War and Peace takes about 2 s."""
-    runs = [
-        _Run(
-            match,
-            tuple(map(plain, match[0].split())),
-            _opens(book.text, match.start(), begin),
-        )
-        for begin, end in _prose(book, start)
-        for match in _NAME.finditer(book.text, begin, end)
-    ]
+    runs: list[_Run] = []
+    for paragraph_start, paragraph_end in _prose(book, start):
+        for match in _NAME.finditer(book.text, paragraph_start, paragraph_end):
+            words = tuple(map(plain, match[0].split()))
+            opens = _opens(book.text, match.start(), paragraph_start)
+            runs.append(_Run(match, words, opens))
     alone = {run.words for run in runs}
     runs = [part for run in runs for part in _parted(run, alone)]
-    small = _count_small_words(book.text, start)
-    words = _name_words(runs, small)
+    lower_case = _count_lower_case_words(book.text, start)
+    name_words = _name_words(runs, lower_case)
     forms: dict[str, Form] = {}
     for run in runs:
-        at, text = _name_in(run, words)
+        offset, text = _name_in(run, name_words)
         if not text:
             continue
         form = forms.get(text)
         if form is None:
-            is_word = small[plain(text.split()[-1])] > 0
-            form = forms[text] = Form(text, is_word=is_word)
-        form.starts.append(at)
-        form.contexts.append(context_of(book.text, at, at + len(text)))
+            last_word = plain(text.split()[-1])
+            form = Form(text, is_word=lower_case[last_word] > 0)
+            forms[text] = form
+        form.starts.append(offset)
+        form.contexts.append(context_of(book.text, offset, offset + len(text)))
     return list(forms.values())
 
 
-def _count_small_words(text: str, start: int) -> Counter[str]:
-    """How often each word is written small from `start` on.
+def _count_lower_case_words(text: str, start: int) -> Counter[str]:
+    """How often each word is written in lower case from `start` on.
 
-    Stretch by stretch: all words of a novel at once take several times the memory of its text.
+    Counts one stretch after another: all words of a novel at once take several times the memory of
+    its text.
     """
     counts: Counter[str] = Counter()
     while start < len(text):
         line_end = text.find("\n", start + _STRETCH)
         end = len(text) if line_end < 0 else line_end
-        counts.update(_SMALL_WORD.findall(text, start, end))
+        counts.update(_LOWER_CASE_WORD.findall(text, start, end))
         start = end
     return counts
 
@@ -182,37 +203,41 @@ class _Run:
 
 
 def _parted(run: _Run, alone: Set[tuple[str, ...]]) -> tuple[_Run, ...]:
-    """The names of a run that only stand side by side. `alone`: all runs of the book."""
-    at = _second_name(run, alone)
-    if at is None:
+    """The names of a run, which may be several side by side. `alone`: all runs of the book."""
+    index = _second_name(run, alone)
+    if index is None:
         return (run,)
     text = run.match.string
     start, end = run.match.span()
-    *_, last = islice(re.finditer(r"\S+", run.match[0]), at)
-    first = _NAME.match(text, start, start + last.end())
-    second = _NAME.match(text, start + last.end() + 1, end)
+    words = list(re.finditer(r"\S+", run.match[0]))
+    first_end = start + words[index - 1].end()
+    first = _NAME.match(text, start, first_end)
+    second = _NAME.match(text, first_end + 1, end)
     if first is None or second is None:
         return (run,)
-    rest = _Run(second, run.words[at:], opens=False)
-    return (replace(run, match=first, words=run.words[:at]), *_parted(rest, alone))
+    first_run = replace(run, match=first, words=run.words[:index])
+    rest = _Run(second, run.words[index:], opens=False)
+    return (first_run, *_parted(rest, alone))
 
 
 def _second_name(run: _Run, alone: Set[tuple[str, ...]]) -> int | None:
     """Index of the word with which a second name begins; None without one.
 
-    "Miss Wray Miss Orr"; "on the Heron Stone Daniel Crane was kneeling": each has two words and
-    stands alone elsewhere, and the first has an article, unlike "Anna Mary Jane Smith".
+    Either it has a title ("Miss Wray Miss Orr"), or the first has an article ("on the Heron Stone
+    Daniel Crane was kneeling"). Then each of the two must have two words and stand alone elsewhere,
+    unlike "Anna Mary Jane Smith".
     """
-    beginnings = [at for at, word in enumerate(run.words) if word in _BEGINS_NAME]
-    for at in beginnings[1:]:
-        if at > beginnings[0] + 1:  # Not "Mr. Miss"
-            return at
-    begin = run.match.start()
-    if run.match.string[max(0, begin - len(_ARTICLE)) : begin].lower() != _ARTICLE:
+    titles_at = [index for index, word in enumerate(run.words) if word in _BEGINS_NAME]
+    for index in titles_at[1:]:
+        if index > titles_at[0] + 1:  # Not "Mr. Miss"
+            return index
+    start = run.match.start()
+    before = run.match.string[max(0, start - len(_ARTICLE)) : start]
+    if before.lower() != _ARTICLE:
         return None
-    for at in range(_PARTED, len(run.words) - _PARTED + 1):
-        if run.words[:at] in alone and run.words[at:] in alone:
-            return at
+    for index in range(_PARTED, len(run.words) - _PARTED + 1):
+        if run.words[:index] in alone and run.words[index:] in alone:
+            return index
     return None
 
 
@@ -221,63 +246,69 @@ class _NameWords:
     """Which capitalised words of a book are names."""
 
     not_names: Set[str]
-    opening: Set[str]  # Names at the beginning of a sentence too
+    opening: Set[str]  # Those that are names at the beginning of a sentence too
 
-    def has(self, run: _Run, at: int) -> bool:
-        """Whether the word at this index of a run is one."""
-        word = run.words[at]
-        if run.opens and at == 0:
+    def has(self, run: _Run, index: int) -> bool:
+        """Whether the word at this index of a run is a name."""
+        word = run.words[index]
+        if run.opens and index == 0:
             return word in self.opening
-        is_title = word in titles() and at + 1 < len(run.words)
+        is_title = word in titles() and index + 1 < len(run.words)
         return is_title or word not in self.not_names
 
     def may_end(self, run: _Run, first: int, last: int) -> bool:
         """Whether a name may begin and end with the words at these indices of a run."""
+        if not self.has(run, last):
+            return False
+        if last == first:
+            return True
         word = run.words[last]
-        precedes_names = word in titles() and word not in word_set(
-            "following", "titles"
-        )
-        is_part = precedes_names or word in PARTICLES
-        return self.has(run, last) and not (is_part and last > first)
+        follows_names = word in word_set("following", "titles")
+        precedes_names = word in titles() and not follows_names
+        return not precedes_names and word not in PARTICLES
 
 
-def _name_words(runs: Iterable[_Run], small: Mapping[str, int]) -> _NameWords:
-    """By how often words are capitalised inside sentences, and how often `small`."""
+def _name_words(runs: Iterable[_Run], lower_case: Mapping[str, int]) -> _NameWords:
+    """Decide by how often words are capitalised inside sentences, and how often `lower_case`."""
     inside = Counter(word for run in runs for word in run.words[run.opens :])
     never = word_set("never") | (stop_words()["en"] - titles().keys())
     never |= {word for word in inside if _IS_NO_NAME.fullmatch(word)}
-    not_names = never | {
-        word for word in inside if inside[word] < _SELDOM * small[word]
+    seldom = {
+        word for word, count in inside.items() if count < _SELDOM * lower_case[word]
     }
-    opening = {
-        word
-        for word in inside
-        if word in titles() or (word not in not_names and inside[word] > small[word])
-    }
-    return _NameWords(not_names, opening)
+    not_names = never | seldom
+    often = {word for word, count in inside.items() if count > lower_case[word]}
+    known_titles = inside.keys() & titles().keys()
+    return _NameWords(not_names, opening=(often - not_names) | known_titles)
 
 
 def _prose(book: Book, start: int) -> Iterator[tuple[int, int]]:
-    begins = max(start, front_matter_end(book))
+    """The paragraphs from `start` on that are neither headings nor code."""
+    story_start = max(start, front_matter_end(book))
     for paragraph in book.paragraphs:
-        if paragraph.start >= begins and paragraph.kind not in (
-            ParagraphKind.HEADING,
-            ParagraphKind.CODE,
-        ):
+        is_text = paragraph.kind not in (ParagraphKind.HEADING, ParagraphKind.CODE)
+        if is_text and paragraph.start >= story_start:
             yield paragraph.start, paragraph.end
 
 
-def _opens(text: str, at: int, start: int) -> bool:
+def _opens(text: str, offset: int, paragraph_start: int) -> bool:
     """Whether a sentence or a quotation begins here."""
-    return at == start or bool(_OPENS.search(text[max(start, at - _OPENING) : at]))
+    if offset == paragraph_start:
+        return True
+    before = text[max(paragraph_start, offset - _OPENING) : offset]
+    return bool(_OPENS.search(before))
 
 
 def _name_in(run: _Run, words: _NameWords) -> tuple[int, str]:
-    """Offset and text of the name in a run, cut at its ends.
+    """Offset and text of the name in a run, without words before and after that are not names.
 
-    "" if there is none.
+    The text is empty if there is no name.
     """
-    first = next((at for at, word in enumerate(run.words) if word in _BEGINS_NAME), 0)
+    first = 0
+    for index, word in enumerate(run.words):
+        if word in _BEGINS_NAME:
+            first = index
+            break
     last = len(run.words) - 1
     days = word_set("alone", "days")
     while first < last and run.words[first] in days:
@@ -288,14 +319,18 @@ def _name_in(run: _Run, words: _NameWords) -> tuple[int, str]:
         last -= 1
     if first > last or run.words[last] in days:  # "Whit Monday"
         return 0, ""
-    spans = [word.span() for word in re.finditer(r"\S+", run.match[0])]
-    start, end = spans[first][0], spans[last][1]
+    matches = list(re.finditer(r"\S+", run.match[0]))
+    start, end = matches[first].start(), matches[last].end()
     text = run.match[0][start:end].rstrip(".")
-    return run.match.start() + start, text if _is_name(text) else ""
+    if not _is_name(text):
+        return 0, ""
+    return run.match.start() + start, text
 
 
 def _is_name(text: str) -> bool:
     """Whether this is more than a letter, no common word, and not written in capitals."""
-    is_shouted = text.isupper() and len(text) > _LONGEST_ABBREVIATION
+    if len(text) < 2:
+        return False
+    is_in_capitals = text.isupper() and len(text) > _LONGEST_ABBREVIATION
     is_common = plain(text).replace(" ", "_") in word_set("alone")
-    return len(text) > 1 and not is_common and not is_shouted
+    return not is_common and not is_in_capitals

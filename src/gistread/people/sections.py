@@ -25,19 +25,19 @@ class SectionNames:
     def title(self) -> str:
         """`Queequeg, Peter Coffin · New Bedford`; empty if nobody enters.
 
-        Where it is wrapped, no row begins with the dot.
+        A space that does not break keeps the dot at the end of a row.
         """
-        groups = (", ".join(names) for names in (self.people, self.places))
-        return "\u00a0· ".join(filter(None, groups))
+        groups = [", ".join(names) for names in (self.people, self.places) if names]
+        return "\u00a0· ".join(groups)
 
 
 @dataclass(frozen=True, slots=True)
 class _Mentions:
-    """An entity in one section."""
+    """The mentions of an entity in one section."""
 
     entity: Entity
     count: int
-    enters: bool
+    enters: bool  # Whether the first of the book is among them
 
 
 def names_of_sections(
@@ -45,8 +45,8 @@ def names_of_sections(
 ) -> dict[int, SectionNames]:
     """The names of these sections, (start, end) in ascending order, by their starts.
 
-    A name enters where it is mentioned first in the book. Nothing behind the end of the view is
-    used; a section that begins there is left out.
+    A name enters where it is first mentioned in the book. Nothing after the end of the view is
+    used, and a section that begins there is left out.
 
     >>> names_of_sections(index, [(0, 3_000), (3_000, 6_000)])[3_000].people
     ('Lucy', 'Dr. Hale', 'Martin Crane', 'Daniel Crane')
@@ -56,27 +56,28 @@ def names_of_sections(
     starts = [start for start, _ in begun]
     in_section: dict[int, list[_Mentions]] = {start: [] for start in starts}
     for entity in view.entities:
-        mentions = entity.starts()
-        last_begun = {bisect_right(starts, mention) - 1 for mention in mentions}
-        for number in last_begun - {-1}:
-            start, end = begun[number]
-            first = bisect_left(mentions, start)
-            count = bisect_left(mentions, end) - first
+        offsets = entity.starts()
+        # The sections that begin last before the mentions
+        indices = {bisect_right(starts, offset) - 1 for offset in offsets}
+        for index in indices - {-1}:
+            start, end = begun[index]
+            first = bisect_left(offsets, start)
+            count = bisect_left(offsets, end) - first
             if count:
                 in_section[start].append(_Mentions(entity, count, enters=first == 0))
     return {start: _names_of(mentions) for start, mentions in in_section.items()}
 
 
-def _names_of(mentions: Sequence[_Mentions]) -> SectionNames:
-    by_count = sorted(mentions, key=lambda mention: -mention.count)
+def _names_of(section: Sequence[_Mentions]) -> SectionNames:
+    by_count = sorted(section, key=lambda mentions: -mentions.count)
 
     def names(kind: Kind, *, enters: bool, most: int) -> tuple[str, ...]:
-        chosen = (
-            mention.entity.name
-            for mention in by_count
-            if mention.entity.kind is kind and mention.enters is enters
-        )
-        return tuple(chosen)[:most]
+        chosen = [
+            mentions.entity.name
+            for mentions in by_count
+            if mentions.entity.kind is kind and mentions.enters is enters
+        ]
+        return tuple(chosen[:most])
 
     return SectionNames(
         people=names(Kind.PERSON, enters=True, most=_MOST_PEOPLE),

@@ -7,6 +7,7 @@ The rules are English.
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -18,27 +19,28 @@ from gistread.memory.passages import Passage, sentences_of
 from gistread.people.contexts import MentionContext
 from gistread.people.index import Index
 from gistread.people.joining import Entity
+from gistread.people.kinds import count_of
 from gistread.people.mentions import Form, has_between, plain, titles, word_set
 
 _AFTER = 260  # Characters after a name that are searched
-_BEFORE = 140
+_BEFORE = 140  # The same before a name
 _CLOSING = ',.;:!?)”"—’'
 _MOST_MENTIONS = 4_000
-_EARLY = 12  # People are introduced early: so many mentions count more
-_FIRST = 4.0  # What they count more
-_AS_ASKED = 3.0  # Weight of a mention by the name asked for
-_LONGER = 1.5  # The same by that name with more words
-_IN_SPEECH = 1.0  # What speech counts less
+_LEAST = 4.0  # Least weight of a phrase that tells what somebody is
+_EARLY = 12  # So many first mentions count more, because people are introduced early
+_FIRST = 4.0  # Bonus of such a mention
+_AS_ASKED = 3.0  # Bonus of a mention by the name asked for
+_LONGER = 1.5  # Bonus of a mention by that name with more words
 _BY_TITLE = 5.0  # Weight of a title that the name asked for lacks
-_ASKED = 80  # Characters in front of a question mark that are not told but asked
-_LISTED = 8.0  # What an item of a list counts less
-_LISTED_WITHIN = 20  # Characters before a name in which a list shows
-_MAY_TELL_WITHIN = 45  # The same for a phrase that tells
-_ENDING = 3  # Characters at the end of a sentence in which a question mark stands
+_IN_SPEECH = 1.0  # Subtracted for a sentence in speech
+_LISTED = 8.0  # Subtracted for an item of a list
+_ASKED = 80  # A phrase that is nearer to a question mark asks instead of telling
+_LISTED_WITHIN = 20  # A list shows in so many characters before a name
+_MAY_TELL_WITHIN = 45  # A phrase that tells is in so many characters before a name
+_ENDING = 3  # A question mark is in so many characters at the end of a sentence
 _LEAST_LETTERS = 3  # Of a word that is compared without its ending
-# Pronouns that show a sex; with the four of `joining.py`, seven of 2,400 people are told worse
+# Least pronouns that show a sex; with 4, as in `groups.py`, 7 of 2,400 people are told worse
 _LEAST_PRONOUNS = 6
-_LEAST = 4.0  # Weight from which a phrase tells what somebody is
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,33 +56,31 @@ def telling_sentences(name: str, forms: Iterable[Form], book: Book) -> list[Told
     """The sentences that name somebody, the most telling first. About 0.1 ms a mention."""
     forms = list(forms)
     nearness = _nearness(name, forms)
-    lengths = sorted((start, len(form.text)) for form in forms for start in form.starts)
-    mentions = lengths[:_MOST_MENTIONS]
-    first = {start for start, _ in mentions[:_EARLY]}
-    candidates = {_sentence(start, 0, book): _Candidate() for start in sorted(first)}
+    mentions = sorted(
+        (start, start + len(form.text)) for form in forms for start in form.starts
+    )[:_MOST_MENTIONS]
+    early = {start for start, _ in mentions[:_EARLY]}
+    candidates = {_sentence(start, 0, book): _Candidate() for start in sorted(early)}
     text = _marked(book.text)
     sex = _sex(forms)
-    clues = [
-        clue
-        for start, length in mentions
-        for clue in _clues(_Mention(text, start, start + length, sex))
-    ]
-    for clue in [*clues, *_clues_of_titles(name, forms)]:
+    clues: list[_Clue] = []
+    for start, end in mentions:
+        clues += _clues(_Mention(text, start, end, sex))
+    clues += _clues_of_titles(name, forms)
+    for clue in clues:
         place = _sentence(clue.start, clue.until, book)
-        bonus = nearness[clue.start] + _FIRST * (clue.start in first)
+        bonus = nearness[clue.start]
+        if clue.start in early:
+            bonus += _FIRST
         candidate = candidates.setdefault(place, _Candidate(bonus=bonus))
         candidate.weight = max(candidate.weight, clue.weight)
         candidate.bonus = max(candidate.bonus, bonus)
-        is_asked = _asks(place, book) and place[1] - clue.until < _ASKED
-        candidate.tells = candidate.tells or (clue.weight >= _LEAST and not is_asked)
-    sentences = [
-        Told(
-            place,
-            _weight(candidate.weight, place, book) + candidate.bonus,
-            candidate.tells,
-        )
-        for place, candidate in candidates.items()
-    ]
+        if clue.weight >= _LEAST and not _is_asked(clue, place, book):
+            candidate.tells = True
+    sentences: list[Told] = []
+    for place, candidate in candidates.items():
+        weight = _weight(candidate.weight, place, book) + candidate.bonus
+        sentences.append(Told(place, weight, candidate.tells))
     return sorted(
         sentences,
         key=lambda sentence: (-sentence.tells, -sentence.weight, sentence.place),
@@ -97,20 +97,20 @@ class _Candidate:
 
 
 def _nearness(name: str, forms: Iterable[Form]) -> dict[int, float]:
-    """How near each mention is to the name asked for."""
+    """By offset, a bonus for each mention whose form is near to the name asked for."""
     words_asked = _without_titles(name)
     nearness: dict[int, float] = {}
     for form in forms:
         words = _without_titles(form.text)
         if words == words_asked:
-            worth = _AS_ASKED
+            bonus = _AS_ASKED
         elif words > words_asked:
-            worth = _LONGER
+            bonus = _LONGER
         elif words & words_asked:
-            worth = 0.0
+            bonus = 0.0
         else:
-            worth = -_AS_ASKED
-        nearness |= dict.fromkeys(form.starts, worth)
+            bonus = -_AS_ASKED
+        nearness |= dict.fromkeys(form.starts, bonus)
     return nearness
 
 
@@ -122,7 +122,8 @@ def _clues_of_titles(name: str, forms: Iterable[Form]) -> Iterator["_Clue"]:
             return
     for form in forms:
         if plain(form.text.split()[0]) in ranks:
-            yield from (_Clue(start, _BY_TITLE, "", start) for start in form.starts)
+            for start in form.starts:
+                yield _Clue(start, _BY_TITLE, role="", until=start)
 
 
 def _without_titles(name: str) -> frozenset[str]:
@@ -133,7 +134,10 @@ def _without_titles(name: str) -> frozenset[str]:
 
 def role_in(words: Iterable[str]) -> str:
     """The first of these words that says what somebody is; "" without one."""
-    return next((word for word in words if word.lower() in _role_weights()), "")
+    for word in words:
+        if word.lower() in _role_weights():
+            return word
+    return ""
 
 
 def find_holder(role: str, others: Collection[str], index: Index) -> Told | None:
@@ -146,16 +150,16 @@ def find_holder(role: str, others: Collection[str], index: Index) -> Told | None
     beginnings = [_beginning(word) for word in others]
     holders: list[_Holder] = []
     for entity, clue in _clues_of_role(role, index):
-        place = _sentence(clue.start, clue.until, index.book)
-        sentence = text[slice(*place)].lower()
+        start, end = _sentence(clue.start, clue.until, index.book)
+        sentence = text[start:end].lower()
         missing = sum(beginning not in sentence for beginning in beginnings)
-        holders.append(
-            _Holder(entity, place, _weight(clue.weight, place, index.book), missing)
-        )
+        weight = _weight(clue.weight, (start, end), index.book)
+        holders.append(_Holder(entity, (start, end), weight, missing))
     if not holders:
         return None
     best = max(holders, key=lambda holder: (-holder.missing, holder.weight))
-    is_doubtful = best.missing > 0 and len({holder.entity for holder in holders}) > 1
+    entities = {holder.entity for holder in holders}
+    is_doubtful = best.missing > 0 and len(entities) > 1
     if best.weight < _LEAST or is_doubtful:
         return None
     return Told(best.place, best.weight, tells=True)
@@ -168,7 +172,7 @@ class _Holder:
     entity: Entity
     place: Passage
     weight: float
-    missing: int  # Of the other words asked for
+    missing: int  # How many of the other words asked for the sentence lacks
 
 
 def _beginning(word: str) -> str:
@@ -179,15 +183,15 @@ def _beginning(word: str) -> str:
 def _clues_of_role(role: str, index: Index) -> Iterator[tuple[Entity, "_Clue"]]:
     """The best clue of each mention that has this role beside it."""
     text = index.book.text
-    near = [
-        match.start()
-        for match in re.finditer(rf"\b{re.escape(role)}\b", text, re.IGNORECASE)
-    ]
-    for entity in index.entities if near else ():
+    expression = re.compile(rf"\b{re.escape(role)}\b", re.IGNORECASE)
+    role_starts = [match.start() for match in expression.finditer(text)]
+    if not role_starts:
+        return
+    for entity in index.entities:
         sex = _sex(entity.forms)
         for form in entity.forms:
             for start in form.starts:
-                if not has_between(near, start - _BEFORE, start + _AFTER):
+                if not has_between(role_starts, start - _BEFORE, start + _AFTER):
                     continue
                 mention = _Mention(_marked(text), start, start + len(form.text), sex)
                 clues = [clue for clue in _clues(mention) if clue.role == role.lower()]
@@ -195,43 +199,53 @@ def _clues_of_role(role: str, index: Index) -> Iterator[tuple[Entity, "_Clue"]]:
                     yield entity, max(clues, key=lambda clue: clue.weight)
 
 
-def _weight(clue: float, place: Passage, book: Book) -> float:
-    """Speech tells less."""
-    paragraph = book.paragraphs[book.paragraph_index(place[0])]
-    before = book.text[paragraph.start : place[0] + 1]
-    is_speech = before.count("“") > before.count("”") or before.count('"') % 2
-    return clue - _IN_SPEECH * is_speech
+def _weight(weight: float, place: Passage, book: Book) -> float:
+    """The weight of a sentence with a clue of this weight: speech tells less."""
+    start, _ = place
+    paragraph = book.paragraphs[book.paragraph_index(start)]
+    before = book.text[paragraph.start : start + 1]
+    is_in_curly_quotes = before.count("“") > before.count("”")
+    is_in_straight_quotes = before.count('"') % 2 == 1
+    if is_in_curly_quotes or is_in_straight_quotes:
+        return weight - _IN_SPEECH
+    return weight
 
 
-def _asks(place: Passage, book: Book) -> bool:
-    """Whether a sentence ends with a question mark, perhaps before quotation marks."""
-    end = place[1]
-    return "?" in book.text[end - _ENDING : end]
+def _is_asked(clue: "_Clue", place: Passage, book: Book) -> bool:
+    """Whether a clue is near the end of a sentence that is a question."""
+    _, end = place
+    is_question = "?" in book.text[end - _ENDING : end]
+    return is_question and end - clue.until < _ASKED
 
 
 def _sex(forms: Iterable[Form]) -> str:
     """man or woman, by a title or the pronouns after the name; "" if unknown."""
+    forms = list(forms)
     kinds = {titles().get(plain(form.text.split()[0]), "") for form in forms}
-    if "man" in kinds or kinds & {"wife", "woman"}:
-        return "man" if "man" in kinds else "woman"
-    contexts = [context for form in forms for context in form.contexts]
-    he, she = (
-        sum(1 for context in contexts if context & kind.value)
-        for kind in (MentionContext.HE, MentionContext.SHE)
-    )
+    if "man" in kinds:
+        return "man"
+    if "wife" in kinds or "woman" in kinds:
+        return "woman"
+    contexts = Counter(context for form in forms for context in form.contexts)
+    he = count_of(contexts, MentionContext.HE)
+    she = count_of(contexts, MentionContext.SHE)
     if he + she < _LEAST_PRONOUNS:
         return ""
     if he > 2 * she:
         return "man"
-    return "woman" if she > 2 * he else ""
+    if she > 2 * he:
+        return "woman"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Clue:
+    """What the words around a name say about it."""
+
     start: int  # Of the name
     weight: float
     role: str  # The word that says what somebody is; "" without one
-    until: int  # Offset in the sentence that tells, which may follow that of the name
+    until: int  # Where the phrase ends, perhaps in the sentence after that of the name
 
 
 # Stands for the space in front of a word that says what somebody is (`_marked`)
@@ -239,45 +253,54 @@ _MARK = "\x01"
 
 
 @dataclass(frozen=True, slots=True)
-class _Patterns:
-    """What `telling.toml` says, as patterns for a marked text."""
+class _PhrasePattern:
+    """A phrase that tells who somebody is."""
 
-    after: tuple[tuple[float, re.Pattern[str]], ...]  # With their weights
+    weight: float
+    expression: re.Pattern[str]
+    kind: str = ""  # Of a phrase before the name: `apposition`, `joined` …
+
+
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    """The phrases of `telling.toml` as regular expressions for a marked text."""
+
+    after: tuple[_PhrasePattern, ...]
     anything: re.Pattern[str]
-    before: tuple[tuple[float, re.Pattern[str], str], ...]  # With weights and kinds
+    before: tuple[_PhrasePattern, ...]
     hints: dict[str, re.Pattern[str]]
 
 
 @cache
 def _patterns() -> _Patterns:
-    """Compiled at first use, which saves 30 ms at the start."""
-    phrases = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+    """All patterns. They are compiled at first use, which saves 30 ms at the start."""
+    table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
     parts: dict[str, str] = {}
-    for name, part in phrases["parts"].items():
+    for name, part in table["parts"].items():
         parts[name] = Template("".join(part)).substitute(parts)
 
     def compiled(phrase: str | list[str], end: str = "") -> re.Pattern[str]:
         pattern = Template("".join(phrase)).substitute(parts) + end
         return re.compile(pattern.replace(" ", f"[ {_MARK}]"))
 
-    return _Patterns(
-        after=tuple(
-            (weight, compiled(phrase)) for weight, phrase in phrases["after"]["phrases"]
-        ),
-        anything=compiled(phrases["after"]["anything"]),
-        before=tuple(
-            (weight, compiled(phrase, r"\Z"), kind)
-            for kind, (weight, phrase) in phrases["before"].items()
-        ),
-        hints={name: compiled(phrase) for name, phrase in phrases["hints"].items()},
-    )
+    after = [
+        _PhrasePattern(weight, compiled(phrase))
+        for weight, phrase in table["after"]["phrases"]
+    ]
+    before = [
+        _PhrasePattern(weight, compiled(phrase, r"\Z"), kind)
+        for kind, (weight, phrase) in table["before"].items()
+    ]
+    hints = {name: compiled(phrase) for name, phrase in table["hints"].items()}
+    anything = compiled(table["after"]["anything"])
+    return _Patterns(tuple(after), anything, tuple(before), hints)
 
 
 def _hint(name: str) -> re.Pattern[str]:
     return _patterns().hints[name]
 
 
-# In front of a name, found quickly
+# A phrase before a name that tells has one of these; they are found quickly.
 _MAY_TELL = re.compile(rf"{_MARK}|name|called|known|was|\bis\b")
 _VAGUE = 0.45
 _WEIGHTS = {
@@ -303,33 +326,40 @@ def _role_weights() -> dict[str, float]:
 def _role_of(word: str) -> str:
     """The role in a word or compound: "gentleman-farmer" is a farmer."""
     word = word.lower()
-    parts = (word, word.rpartition("-")[2])
-    return next((part for part in parts if part in _role_weights()), "")
+    if word in _role_weights():
+        return word
+    _, _, last_part = word.rpartition("-")
+    if last_part in _role_weights():
+        return last_part
+    return ""
 
 
 def _sex_of(role: str) -> str:
     """man or woman, if only one of them has the role; else ""."""
     kind = titles().get(role, "")
-    if (
-        role in word_set("roles", "woman")
-        or kind in ("wife", "woman")
-        or role.endswith(("ess", "woman", "maid"))
-    ):
+    if role in word_set("roles", "woman") or kind in ("wife", "woman"):
         return "woman"
-    return "man" if role in word_set("roles", "man") or kind == "man" else ""
+    if role.endswith(("ess", "woman", "maid")):
+        return "woman"
+    if role in word_set("roles", "man") or kind == "man":
+        return "man"
+    return ""
 
 
 def free_marked_text() -> None:
-    """Free what was last searched, twice the size of its book; it is made anew in a moment."""
+    """Free the text that was last searched, which is twice the size of its book.
+
+    It is made again in a moment.
+    """
     _marked.cache_clear()
 
 
 @lru_cache(maxsize=1)
 def _marked(text: str) -> str:
-    """The text with a mark for the space in front of each role.
+    """The text with a mark in place of the space before each role.
 
-    So patterns find roles without a list of them. Line by line: all words of a novel at once would
-    take ten times the memory.
+    With it, patterns find roles without a list of them. The text is marked line by line: all words
+    of a novel at once would take ten times the memory.
     """
 
     @cache
@@ -351,15 +381,17 @@ class _Phrase:
 
     weight: float
     match: re.Match[str]
-    # Of one before the name: `apposition`, `joined` …; empty for one after it
+    # Of a phrase before the name: `apposition`, `joined` …; empty for one after it
     kind: str = ""
 
     @property
     def role(self) -> str:
+        """The word that says what somebody is; "" without one."""
         return _role_of(self.match.groupdict().get("role") or "")
 
     @property
     def pronoun(self) -> str:
+        """he or she; "" without one."""
         return (self.match.groupdict().get("pronoun") or "").lower()
 
 
@@ -372,62 +404,72 @@ class _Mention:
         self.start = start
         self.end = end
         self.sex = sex
-        lead = text[max(0, start - _BEFORE) : start]
-        self._lead = lead[lead.rfind("\n\n") + 1 :]
+        before = text[max(0, start - _BEFORE) : start]
+        self._before = before[before.rfind("\n\n") + 1 :]  # In the same paragraph
 
     def phrases(self) -> Iterator[_Phrase]:
+        """The phrases after and before the name that may tell who it is."""
         until = self.end + _AFTER
-        for weight, pattern in _patterns().after:
-            match = pattern.match(self.text, self.end, until)
+        for pattern in _patterns().after:
+            match = pattern.expression.match(self.text, self.end, until)
             if match:
-                yield _Phrase(weight, match)
+                yield _Phrase(pattern.weight, match)
         if not self.sex:
             match = _patterns().anything.match(self.text, self.end, until)
             if match:
                 yield _Phrase(_LEAST, match)
-        if not _MAY_TELL.search(self._lead, max(0, len(self._lead) - _MAY_TELL_WITHIN)):
+        near = max(0, len(self._before) - _MAY_TELL_WITHIN)
+        if not _MAY_TELL.search(self._before, near):
             return
-        for weight, pattern, kind in _patterns().before:
-            match = pattern.search(self._lead)
+        for pattern in _patterns().before:
+            match = pattern.expression.search(self._before)
             if match:
-                yield _Phrase(weight, match, kind)
+                yield _Phrase(pattern.weight, match, pattern.kind)
 
     def is_of_other_sex(self, phrase: _Phrase) -> bool:
+        """Whether the role or the pronoun of a phrase is of the other sex than the name."""
         if not self.sex:
             return False
-        other, pronoun = ("woman", "she") if self.sex == "man" else ("man", "he")
-        return _sex_of(phrase.role) == other or phrase.pronoun == pronoun
+        if self.sex == "man":
+            return _sex_of(phrase.role) == "woman" or phrase.pronoun == "she"
+        return _sex_of(phrase.role) == "man" or phrase.pronoun == "he"
 
-    def is_told_before(self, phrase: _Phrase, worth: float) -> bool:
-        """Whether a phrase before the name is about it. `worth`: of its role."""
+    def is_told_before(self, phrase: _Phrase, role_weight: float) -> bool:
+        """Whether a phrase before the name is about it."""
         following = self.text[self.end : self.end + 1]
         if phrase.kind == "joined":
+            # "The younger man D’Arnot"
             has_article = _hint("plain_article").match(phrase.match[0])
-            return not (worth <= _VAGUE and has_article)
+            return role_weight > _VAGUE or not has_article
         if phrase.kind != "apposition":
             return True
-        # "With the cardinal, Kitty knew nothing"; "save me from the lion, Esmeralda!"; "the younger
-        # man D’Arnot"
+        # "With the cardinal, Kitty knew nothing"
+        if following not in _CLOSING:
+            return False
+        # "Save me from the lion, Esmeralda!"
         is_indefinite = _hint("indefinite").match(phrase.match[0])
-        may_address = worth < 1 or following in ("!", "?") or is_indefinite
+        may_address = role_weight < 1 or following in ("!", "?") or is_indefinite
         is_called = may_address and _hint("called").match(self.text, self.end)
-        return not is_called and following in _CLOSING
+        return not is_called
 
-    def is_told_after(self, phrase: _Phrase, worth: float) -> bool:
-        """Whether a phrase after the name is about it. `worth`: of its role."""
+    def is_told_after(self, phrase: _Phrase, role_weight: float) -> bool:
+        """Whether a phrase after the name is about it."""
         if not _hint("addressed").search(self.text, max(0, self.start - 2), self.start):
             return True
+        if role_weight <= _VAGUE:
+            return False
         # "I could not give you up, Nancy."
         follows_comma = self.text[self.start - 2] == ","
         ends_sentence = self.text.startswith((".", "!", "?"), self.end)
-        return worth > _VAGUE and not (follows_comma and ends_sentence)
+        return not (follows_comma and ends_sentence)
 
     def is_listed(self, phrase: _Phrase) -> bool:
         """Whether name and phrase are items: "Lucie, Mr. Lorry, the solicitor, and …"."""
         if phrase.kind:
-            follows = _hint("listed_after").match(self.text, self.end)
-            return phrase.kind == "apposition" and bool(follows)
-        if phrase.match[0][0] != "," or phrase.pronoun:
+            is_in_list = _hint("listed_after").match(self.text, self.end)
+            return phrase.kind == "apposition" and bool(is_in_list)
+        begins_with_comma = phrase.match[0][0] == ","
+        if not begins_with_comma or phrase.pronoun:
             return False
         near = max(0, self.start - _LISTED_WITHIN)
         if _hint("listed_before").search(self.text, near, self.start):
@@ -439,32 +481,39 @@ def _clues(mention: _Mention) -> Iterator[_Clue]:
     """What the words around a name say."""
     for phrase in mention.phrases():
         role = phrase.role
-        worth = _role_weights().get(role, 1.0)
-        if mention.is_of_other_sex(phrase) or (role == "head" and not _heads(phrase)):
+        role_weight = _role_weights().get(role, 1.0)
+        if mention.is_of_other_sex(phrase):
+            continue
+        if role == "head" and not _is_head_of_something(phrase):
             continue
         is_told = mention.is_told_before if phrase.kind else mention.is_told_after
-        if not is_told(phrase, worth):
+        if not is_told(phrase, role_weight):
             continue
         weight = phrase.weight
         if mention.is_listed(phrase):
             weight -= _LISTED
         until = mention.start if phrase.kind else phrase.match.end()
-        yield _Clue(mention.start, weight * worth, role, until)
+        yield _Clue(mention.start, weight * role_weight, role, until)
 
 
-def _heads(phrase: _Phrase) -> bool:
+def _is_head_of_something(phrase: _Phrase) -> bool:
     """Whether somebody is the head of something: "X was the head of the firm"."""
     match = phrase.match
     return not phrase.kind and match.string.startswith(" of ", match.end("role"))
 
 
 def _sentence(start: int, until: int, book: Book) -> Passage:
-    """The sentence of a name, up to the end of the next one if that tells."""
+    """The sentence of a name at `start`; with the next one if `until` is in that."""
     paragraph = book.paragraphs[book.paragraph_index(start)]
+    limit = max(until, start + 1)
     spans = [
-        span
-        for span in sentences_of(book, paragraph.start, paragraph.end)
-        if span[0] < max(until, start + 1)
+        (first, last)
+        for first, last in sentences_of(book, paragraph.start, paragraph.end)
+        if first < limit
     ]
-    first = next((span for span in reversed(spans) if span[0] <= start), spans[0])
-    return first[0], spans[-1][1]
+    sentence_start, _ = spans[0]
+    for first, _ in spans:
+        if first <= start:
+            sentence_start = first
+    _, sentence_end = spans[-1]
+    return sentence_start, sentence_end

@@ -510,8 +510,9 @@ def _is_name(match: re.Match[str], answer: str, question: str) -> bool:
     opens_sentence = pattern("opens_sentence").search(before)
     if not opens_sentence or pattern("abbreviation").search(before):
         return not pattern("title_case").search(before)
-    sexes, _ = first_names()
-    return plain in sexes or _is_name_at_first(match, plain, answer, question)
+    if plain in first_names():
+        return True
+    return _is_name_at_first(match, plain, answer, question)
 
 
 def _may_be_name(word: str) -> bool:
