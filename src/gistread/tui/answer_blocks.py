@@ -225,7 +225,8 @@ def exchange_blocks(
     drawn = DrawnExchange()
     steps = exchange.steps(places)
     can_unfold = bool(steps) or exchange.folded
-    drawn.add(_question(exchange, number, places), Unfold() if can_unfold else None)
+    target = Unfold() if can_unfold else None
+    drawn.add(_question(exchange, number, places), target)
     if exchange.running:
         _add_steps(drawn, exchange, number, steps)
     if exchange.too_little:
@@ -249,12 +250,13 @@ def _add_answer(
             drawn.add(_row("…", None, "muted"))
         return
     answer, spans = answer_text(exchange.answer.strip(), record.citations, record.marks)
+    # A click beside the links leads to the first target.
     targets = [span.link for span in spans if isinstance(span.link, AnswerTarget)]
     first_target = targets[0] if targets else None
     key = ("answer", number)
     lines = draw_markup(answer, spans, _columns(cells))
     for index, line in enumerate(lines):
-        above = int(index == 0 or line.is_apart)
+        above = 1 if index == 0 or line.is_apart else 0
         row = _row(line.text, key, "answer", spans=line.spans, above=above)
         drawn.add(replace(row, turnover=line.turnover), first_target)
 

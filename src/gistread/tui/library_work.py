@@ -61,6 +61,7 @@ class LibraryAsker:
                 yield event
 
     async def _models(self) -> ModelPair:
+        """The models of the open book, or its own, which the first question chooses."""
         if self._own is not None:
             return self._own
         if self._session is not None and self._session.has_model:

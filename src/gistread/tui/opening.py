@@ -126,7 +126,8 @@ def model_of(book: Book, services: AppServices) -> BookModel:
 
 def model_that_read(book: Book, memories: Path) -> str:
     """The model on this machine that has read furthest in the book; empty if there is none."""
-    for header in MemoryStore(memories).find(book):
+    headers = MemoryStore(memories).find(book)  # Those that cover most come first.
+    for header in headers:
         if _fingerprint(header.model_name) == header.fingerprint:
             return header.model_name
     return ""

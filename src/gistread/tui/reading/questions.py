@@ -452,8 +452,10 @@ class QuestionController:
         page = opened[-1]
         if context.panes.current is Pane.MEMORY:
             chosen = self._pages.chosen
-            under_cursor = [page for page in opened if self.in_pane(page) == chosen]
-            page = under_cursor[0] if under_cursor else page
+            for number in opened:
+                if self.in_pane(number) == chosen:
+                    page = number
+                    break
         session.steering.refused.add(page)
         context.memory_pane.refuse(self.in_pane(page))
 
