@@ -139,15 +139,15 @@ def _last_words(line: str) -> str:
 
 def _known(line: str) -> str:
     """The beginning of an unfinished line that later words cannot draw differently."""
-    known = line
+    beginning = line
     for match in _SIGNS.finditer(line):
         is_unfinished = match.lastgroup is not None
         if is_unfinished:
-            known = line[: match.start()]
+            beginning = line[: match.start()]
             break
-    if _BEGINS.fullmatch(known):
+    if _BEGINS.fullmatch(beginning):
         return ""
-    return known
+    return beginning
 
 
 def _styled(drawn: str, changes: Iterable[tuple[int, str]], start: int) -> str:

@@ -66,7 +66,8 @@ def _word_over(text: str, start: int, limit: int) -> tuple[int, int] | None:
         first, end = word.span()
         if end < limit:
             continue
-        if first >= limit or end >= bound:
+        is_too_long = end >= bound
+        if first >= limit or is_too_long:
             return None
         return first, end
     return None

@@ -46,10 +46,8 @@ class BookPane(SelectableText):
         self._figures: dict[int, Figure | None] = {}
         self._page_style = PageStyle()
         self._pointed_at: int | None = None
-        self._last_range = (
-            0,
-            0,
-        )  # What was in view when the pane was last on the screen
+        # What was in view when the pane was last on the screen
+        self._last_range = (0, 0)
         self.set_typography(config)
 
     @property

@@ -32,9 +32,8 @@ _MENU = 2  # Columns of the menu before the title
 _WHOLE_KEY = 9  # Columns of a key that is never shortened
 _BETWEEN_ACTIONS = 3  # Columns
 _BETWEEN_KEYS = "  "
-_AROUND_WORD = 1 + len(
-    _BETWEEN_KEYS
-)  # Columns between a key, its word and the next key
+# Columns between a key, its word and the next key
+_AROUND_WORD = 1 + len(_BETWEEN_KEYS)
 _LEAST_REASON = 24  # Minimum columns of an error
 # Columns that more than the first words of the status leave for the keys
 _LEAST_KEYS = 84
@@ -160,9 +159,8 @@ class HeaderLine(Clickable):
         beside = max(0, room - middle.cell_length)
         half = beside // 2
         most_right = max(half, beside - _LEAST_NAME) if tabs else half
-        progress_words = fitting(progress, most_right - _GAP)
-        right = Content.styled(progress_words, "$gr-faint")
-        right = self.clickable(right, progress_action)
+        words = fitting(progress, most_right - _GAP)
+        right = self.clickable(Content.styled(words, "$gr-faint"), progress_action)
         # In the middle of the line, if both sides have room
         middle_start = max(0, min(half, beside - right.cell_length - _GAP))
         left_end = middle_start if middle.plain else room - right.cell_length
@@ -170,14 +168,13 @@ class HeaderLine(Clickable):
             left = self._left(title, chapter, chapter_action, left_end - _GAP)
         else:
             left = self._left(title, "", "", left_end - _GAP)
-        before_middle = middle_start - left.cell_length if middle.plain else 0
-        used = left.cell_length + before_middle + middle.cell_length + right.cell_length
-        before_right = max(0, room - used)
-        self.show(
-            Content.assemble(
-                left, " " * before_middle, middle, " " * before_right, right
-            )
-        )
+        before_middle = ""
+        end = left.cell_length
+        if middle.plain:
+            before_middle = " " * (middle_start - left.cell_length)
+            end = middle_start + middle.cell_length
+        before_right = " " * (room - end - right.cell_length)
+        self.show(Content.assemble(left, before_middle, middle, before_right, right))
 
     def _left(self, title: str, chapter: str, action: Action, cells: int) -> Content:
         """The menu and the title, with the chapter that stands in its place."""
@@ -322,9 +319,8 @@ def _status_words(status: Status, cells: int) -> str:
     return _cut(words, cells)
 
 
-ActionItem = tuple[
-    str, str, Action
-]  # (key as it is displayed, word, what a click does)
+# (key as it is displayed, word, what a click does)
+ActionItem = tuple[str, str, Action]
 
 
 class Actions(Clickable):
