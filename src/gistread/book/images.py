@@ -122,14 +122,14 @@ def _from_folder(book: Path, source: str) -> bytes:
 def _decode_data_url(source: str) -> bytes:
     """The bytes in an address such as `data:image/png;base64,iVBORw0K…`."""
     header, comma, escaped = source[: 2 * LIMIT_BYTES].partition(",")
-    data = unquote_to_bytes(escaped)
-    try:
-        if header.endswith(";base64"):
-            data = base64.b64decode(data)
-    except ValueError as error:
-        raise BookError("The picture's data are damaged.") from error
     if not comma:
         raise BookError("The picture's data are damaged.")
+    data = unquote_to_bytes(escaped)
+    if header.endswith(";base64"):
+        try:
+            data = base64.b64decode(data)
+        except ValueError as error:
+            raise BookError("The picture's data are damaged.") from error
     return read_limited(
         io.BytesIO(data), "The picture in the text", limit_bytes=LIMIT_BYTES
     )

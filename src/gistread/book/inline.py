@@ -95,10 +95,9 @@ def _attached(run: re.Match[str]) -> str:
     marks = _ANY.findall(run[0])
     closings = [mark for mark in marks if _is_closing(mark)]
     openings = [mark for mark in marks if not _is_closing(mark)]
-    # Marks that only cover spaces.
-    empty = {_index_of(mark) for mark in openings} & {
-        _index_of(mark) for mark in closings
-    }
+    opened = {_index_of(mark) for mark in openings}
+    closed = {_index_of(mark) for mark in closings}
+    empty = opened & closed  # They only cover spaces
     before = "".join(mark for mark in closings if _index_of(mark) not in empty)
     after = "".join(mark for mark in openings if _index_of(mark) not in empty)
     return before + spaces + after

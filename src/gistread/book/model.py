@@ -281,10 +281,10 @@ class Book:
 
     def _cut(self, offset: int) -> "Book":
         paragraphs = [p for p in self.paragraphs if p.start < offset]
-        # The first chapter stays also at offset 0.
+        # The first chapter stays even at offset 0.
         chapters = [c for c in self.chapters if c.start < offset or c.start == 0]
         volumes = [v for v in self.volumes if v.heading < offset]
-        # A number is cut where its title would be.
+        # The text may end inside the last title; a whole number would make it longer.
         text = _number_volumes(self.text[:offset], volumes)[:offset]
         untitled_volumes = [
             replace(v, title="", end=min(v.end, offset)) for v in volumes

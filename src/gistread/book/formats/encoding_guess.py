@@ -170,7 +170,7 @@ def decode_damaged(data: bytes, codec: str) -> str:
 
 
 def _decode_line(line: bytes, codec: str, multibyte: _Multibyte) -> str:
-    """Decode a line, and skip as many bytes after damage as let the rest read best."""
+    """Decode a line. After damage, skip the bytes without which the rest reads best."""
 
     def share_of_usual(rest: bytes) -> float:
         return multibyte.share_of_usual(rest.decode(codec, "ignore"))

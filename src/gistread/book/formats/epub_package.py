@@ -401,9 +401,8 @@ def _text_path(item: _Item, items: dict[str, _Item]) -> str:
         choices.append(fallback)
     texts = [choice for choice in choices if choice.is_text]
     without_scripts = [text for text in texts if "scripted" not in text.properties]
-    for text in (*without_scripts, *texts):
-        return text.path
-    return ""
+    best = without_scripts or texts
+    return best[0].path if best else ""
 
 
 def _contents(

@@ -91,9 +91,9 @@ def read_html(data: bytes, name: str) -> Book:
 
 
 def _read_page(
-    decoded: Decoded, name: str, others: Mapping[str, int] | None = None
+    decoded: Decoded, name: str, left_out_elsewhere: Mapping[str, int] | None = None
 ) -> Book:
-    """Raises BookError. `others`: counts of what was left out outside the page."""
+    """Raises BookError. `left_out_elsewhere`: counts of omissions outside the page."""
     root = _tree(decoded.text.lstrip("\ufeff"))
     if root is None:
         raise BookError(f"{name} cannot be read: it contains no HTML, or too much.")
@@ -105,7 +105,8 @@ def _read_page(
     removed = remove_boilerplate(root)
     mark_backlinks(root)
     split_at_empty_lines(root)
-    left_out = Counter({_MENU_WORDS: removed}) + Counter(dict(others or {}))
+    left_out = Counter({_MENU_WORDS: removed})
+    left_out.update(left_out_elsewhere or {})
     return book_from_tree(
         root,
         name,

@@ -182,8 +182,7 @@ def _steps_of(path: str) -> tuple[Step, ...] | None:
         match = _STEP.match(rest)
         if match is None:
             return None
-        # Of `text()` too: its name has no capitals.
-        name = match[1].lower()
+        name = match[1].lower()  # `text()` has no capitals
         number = int(match[2] or 1)
         if name not in _BOXES:
             steps.append((name, number))

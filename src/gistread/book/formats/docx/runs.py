@@ -219,6 +219,7 @@ class RunWriter:
             self._run_part(inner, formatting)
 
     def _run_part(self, element: etree._Element, formatting: RunFormat) -> None:
+        """Write a part of a run, unless it belongs to the code of a field."""
         fields = self.state.fields
         if element.tag == "fldchar":
             self._field_character(element.get("fldchartype", ""))
@@ -226,7 +227,6 @@ class RunWriter:
             if fields and not fields[-1].has_result:
                 fields[-1].code += element.text or ""
         elif any(not open_field.has_result for open_field in fields):
-            # Part of a field's code, which is not shown.
             self.state.field_words += words_of_runs(element)
         else:
             self._visible_part(element, formatting)

@@ -84,8 +84,7 @@ def _mended_tag(data: bytes, start: int) -> tuple[bytes, int]:
         return _without_odd_quotes(data[start:end]) + b">", end + 1
     # No ">": the tag ends after the attributes that have both quotation marks.
     tag_start = _TAG_START.match(data, start, end)
-    is_known = tag_start is not None and tag_start[1].decode("ascii").lower() in tags
-    if tag_start is None or not is_known:
+    if tag_start is None or tag_start[1].decode("ascii").lower() not in tags:
         return b"&lt;", start + 1
     name_end = tag_start.end()
     attributes = _QUOTED_ATTRIBUTES.match(data, name_end, end)

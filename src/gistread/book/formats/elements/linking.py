@@ -6,7 +6,7 @@ Resolves links and detects note references in all their forms.
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from gistread.book import inline
@@ -126,6 +126,7 @@ class LinkedDocuments:
             path: _innermost(document.notes) for path, document in documents.items()
         }
         self._notes = self._find_notes()
+        # Where the links of `documents` lead; filled while they are resolved.
         self.targets: dict[str, ParagraphRange] = {}
         self.documents = self._resolve_documents()
 
@@ -363,44 +364,64 @@ def assemble(
     chapters: Mapping[str, Iterable[ChapterStart]],
 ) -> ResolveLink:
     """Add every document with its chapters to `builder`. Returns the link resolver for `build`."""
-    # By path: start and end of each paragraph in the book's text; last the document's end.
-    places: dict[str, list[tuple[int, int]]] = {}
-    last_start = 0
-    marks_left = inline.MAX_MARKS_PER_BOOK
+    assembly = _Assembly(builder, linked.targets)
     for path, document in linked.documents.items():
-        chapters_at = by_paragraph(chapters.get(path, ()))
-        document_places: list[tuple[int, int]] = []
+        assembly.add(path, document, chapters.get(path, ()))
+    return assembly.resolve
+
+
+@dataclass(slots=True)
+class _Assembly:
+    """Adds documents to a book, and remembers where their paragraphs are in its text."""
+
+    builder: BookBuilder
+    targets: Mapping[str, ParagraphRange]
+    # By path: start and end of each paragraph in the book's text; last the document's end.
+    _places: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    _last_start: int = 0  # Of the book's last paragraph
+    _mark_count: int = 0
+
+    def add(
+        self, path: str, document: XhtmlDocument, chapters: Iterable[ChapterStart]
+    ) -> None:
+        chapters_at = by_paragraph(chapters)
+        places: list[tuple[int, int]] = []
         for index, paragraph in enumerate(document.paragraphs):
             for chapter in chapters_at[index]:
-                builder.chapter(chapter.title, chapter.level)
-            start = builder.next_start
-            marks_left -= len(paragraph.marks)
-            if marks_left < 0:
-                paragraph = replace(paragraph, text=paragraph.words, marks=())
-            is_added = builder.add(
-                paragraph.text,
-                paragraph.kind,
-                paragraph.level,
-                lines=paragraph.lines,
-                marks=paragraph.marks,
-            )
-            if is_added:
-                last_start = start
-            document_places.append((start, builder.characters))
-        document_places.append((builder.next_start, builder.next_start))
-        places[path] = document_places
+                self.builder.chapter(chapter.title, chapter.level)
+            start = self.builder.next_start
+            self._add_paragraph(paragraph)
+            places.append((start, self.builder.characters))
+        document_end = self.builder.next_start
+        places.append((document_end, document_end))
+        self._places[path] = places
 
-    def resolve(mark: InlineMark) -> LinkTarget | None:
-        target = linked.targets.get(mark.href)
+    def _add_paragraph(self, paragraph: ParsedParagraph) -> None:
+        """Add a paragraph; without its marks if the book has too many."""
+        start = self.builder.next_start
+        self._mark_count += len(paragraph.marks)
+        if self._mark_count > inline.MAX_MARKS_PER_BOOK:
+            paragraph = replace(paragraph, text=paragraph.words, marks=())
+        is_added = self.builder.add(
+            paragraph.text,
+            paragraph.kind,
+            paragraph.level,
+            lines=paragraph.lines,
+            marks=paragraph.marks,
+        )
+        if is_added:
+            self._last_start = start
+
+    def resolve(self, mark: InlineMark) -> LinkTarget | None:
+        """The place in the book to which a link leads; None if it leads out of it."""
+        target = self.targets.get(mark.href)
         if target is None:
             return None
-        document_places = places[target.path]
-        first_start, _ = document_places[target.first]
+        places = self._places[target.path]
+        first_start, _ = places[target.first]
         # The end of the book belongs to its last paragraph.
-        start = min(first_start, last_start)
+        start = min(first_start, self._last_start)
         if not target.end:
             return LinkTarget(start)
-        _, end = document_places[target.end - 1]
+        _, end = places[target.end - 1]
         return LinkTarget(start, end if end > start else None)
-
-    return resolve

@@ -119,8 +119,11 @@ def _is_title_page(runs: list[list[HeadingParagraph]], title: str) -> bool:
     if letters(first.text) and letters(first.text) == letters(title):
         return True
     sizes = [heading.size for run in runs for heading in run]
-    is_largest = first.size == min(sizes) and sizes.count(first.size) == 1
-    return is_largest and first.index < 2 and first.candidate is None and len(sizes) > 2
+    is_only_largest = first.size == min(sizes) and sizes.count(first.size) == 1
+    is_numbered = first.candidate is not None
+    is_at_start = first.index < 2
+    has_several_below = len(sizes) > 2
+    return is_only_largest and is_at_start and has_several_below and not is_numbered
 
 
 def _without_title_page(

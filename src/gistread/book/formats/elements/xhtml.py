@@ -209,10 +209,7 @@ class _Walker:
             marks = inline_elements.block_styles_of(element, name, self.sheet)
         else:
             marks = inline_elements.styles_of(element, name, self.sheet)
-        if self._shows_lines or element.get("style"):
-            keeps_lines = inline_elements.keeps_lines(element, name, self.sheet)
-            if keeps_lines is not None and keeps_lines != context.keeps_lines:
-                context = replace(context, keeps_lines=keeps_lines)
+        context = self._with_line_feeds(element, name, context)
         language = inline_elements.language_of(element)
         if not language:
             self._visit(element, name, types, marks, context)
@@ -223,6 +220,17 @@ class _Walker:
         self.language = language
         self._visit(element, name, types, marks, context)
         self.language = outer
+
+    def _with_line_feeds(
+        self, element: etree._Element, name: str, context: BlockContext
+    ) -> BlockContext:
+        """The context after what an element declares about line feeds."""
+        if not self._shows_lines and not element.get("style"):
+            return context
+        keeps_lines = inline_elements.keeps_lines(element, name, self.sheet)
+        if keeps_lines is None or keeps_lines == context.keeps_lines:
+            return context
+        return replace(context, keeps_lines=keeps_lines)
 
     def _visit(
         self,

@@ -198,13 +198,13 @@ def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> PdfPage:
     letters_by_turn: Counter[int] = Counter()
     for run in records:
         letters_by_turn[run.turn] += len(run.text)
-    turn = max(letters_by_turn, key=letters_by_turn.__getitem__, default=0)
     letters = letters_by_turn.total()
-    stamps = [run for run in records if run.turn != turn]
-    if letters - letters_by_turn[turn] > _MOST_STAMPED_SHARE * letters:
-        # Much text at another angle is no stamp in the margin.
-        stamps = []
-    else:
+    turn = max(letters_by_turn, key=letters_by_turn.__getitem__, default=0)
+    stamped_words = 0
+    # A little text at another angle is a stamp in the margin.
+    if letters - letters_by_turn[turn] <= _MOST_STAMPED_SHARE * letters:
+        stamps = [run for run in records if run.turn != turn]
+        stamped_words = len("".join(run.text for run in stamps).split())
         records = [run for run in records if run.turn == turn]
     runs = [
         TextRun(run.text, run.left, run.right, run.baseline, run.size, fonts[run.font])
@@ -213,9 +213,8 @@ def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> PdfPage:
     if turn == 0 and _is_right_to_left(runs, letters):
         turn = MIRRORED
         runs = [replace(run, left=-run.right, right=-run.left) for run in runs]
-    stamped_words = "".join(run.text for run in stamps).split()
     left_out = {
-        "word(s) printed at an angle": len(stamped_words),
+        "word(s) printed at an angle": stamped_words,
         "comment(s) on pages": record["comments"],
         "character(s) of an overfull page": record["cut"],
     }
