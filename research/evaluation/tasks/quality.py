@@ -22,6 +22,9 @@ _TITLE_CHARACTERS = 60
 _FOUR = 4
 _TWO = 2
 
+# Reads the question in a record; the key is unique to the question.
+_ReadQuestion = Callable[[Record, str], "_MultipleChoice"]
+
 
 @dataclass(frozen=True, slots=True)
 class _MultipleChoice:
@@ -62,27 +65,31 @@ def load_quality_2(path: Path, options: TaskOptions) -> Iterator[Document]:
     return _documents(path, with_two)
 
 
-def _documents(
-    path: Path, multiple_choice: Callable[[Record, str], _MultipleChoice]
-) -> Iterator[Document]:
+def _documents(path: Path, read_question: _ReadQuestion) -> Iterator[Document]:
+    """One document for each article."""
     articles: dict[str, list[Record]] = defaultdict(list)
     for record in json_records(path):
         articles[record.label("article_id", "doc_id")].append(record)
     for article, records in articles.items():
-        unique = unique_namer()
-        questions: list[Question] = []
-        for record in records:
-            for number, entry in enumerate(record.records("questions"), 1):
-                label = _question_label(entry, number)
-                choice = multiple_choice(entry, f"{article} {label}")
-                question = Question(
-                    unique(label),
-                    choice.question,
-                    choices=choice.choices,
-                    gold_choice=choice.gold,
-                )
-                questions.append(question)
-        yield Document(article, _book(records[0]), tuple(questions))
+        questions = tuple(_questions(article, records, read_question))
+        yield Document(article, _book(records[0]), questions)
+
+
+def _questions(
+    article: str, records: list[Record], read_question: _ReadQuestion
+) -> Iterator[Question]:
+    """The questions about an article, which may be in several records."""
+    unique = unique_namer()
+    for record in records:
+        for number, entry in enumerate(record.records("questions"), 1):
+            label = _question_label(entry, number)
+            read = read_question(entry, f"{article} {label}")
+            yield Question(
+                unique(label),
+                read.question,
+                choices=read.choices,
+                gold_choice=read.gold,
+            )
 
 
 def _question_label(question: Record, number: int) -> str:

@@ -58,7 +58,7 @@ class ModelFile:
 def found_models() -> list[ModelFile]:
     """Models in the known folders, their headers unread. Links to the same file count once."""
     models: dict[object, ModelFile] = {}
-    for model in _every():
+    for model in _all_files():
         try:
             status = model.path.stat()
         except (OSError, ValueError):  # dangling or circular links
@@ -107,7 +107,7 @@ def own_adapter(path: Path) -> Path | None:
     return None
 
 
-def _every() -> Iterator[ModelFile]:
+def _all_files() -> Iterator[ModelFile]:
     """All model files; the same file may come several times, with other names."""
     for program, folder in model_folders():
         for path in _files_under(folder):

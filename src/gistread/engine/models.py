@@ -149,7 +149,8 @@ def _matching(models: Sequence[ModelFile], spec: str) -> list[ModelFile]:
         lambda name: typed in name,
     ]
     for test in tests:
-        if matching := [model for model in models if _any_name(model, test)]:
+        matching = [model for model in models if _any_name(model, test)]
+        if matching:
             return matching
     return []
 

@@ -188,6 +188,15 @@ def _store(
             catalogue.tag((_id_of(file),), tag)
 
 
+def _why_cut(examined: int, stopped: Callable[[], bool]) -> str:
+    """Why a search ends before the next file; empty if it goes on."""
+    if examined > _MOST_ENTRIES:
+        return f"There are more than {_MOST_ENTRIES:,} files; the rest was skipped."
+    if stopped():
+        return "The search was stopped."
+    return ""
+
+
 def _book_files(
     top: Path,
     added: AddResult,
@@ -217,11 +226,9 @@ def _book_files(
         examined += len(files) - len(names)
         for name in names:
             examined += 1
-            if examined > _MOST_ENTRIES:
-                added.cut = f"There are more than {_MOST_ENTRIES:,} files; the rest was skipped."
-                return
-            if stopped():
-                added.cut = "The search was stopped."
+            why_cut = _why_cut(examined, stopped)
+            if why_cut:
+                added.cut = why_cut
                 return
             path = folder / name
             if _leads_out(path, top):

@@ -95,7 +95,13 @@ def _place_bookmarks(
         else:
             marked_offsets.add(at)
             added.append(_mark(MarkKind.BOOKMARK, note, quote_at(book.text, at)))
-    return PlacedNotes(tuple(added), (), known, (), without_place)
+    return PlacedNotes(
+        marks=tuple(added),
+        annotated=(),
+        known=known,
+        lost=(),
+        bookmarks=without_place,
+    )
 
 
 def _place_highlights(
@@ -125,7 +131,13 @@ def _place_highlights(
     added = tuple(mark_at[span] for span in new)
     changed -= set(new)
     annotated = tuple(mark for span, mark in mark_at.items() if span in changed)
-    return PlacedNotes(added, annotated, known, tuple(lost), 0)
+    return PlacedNotes(
+        marks=added,
+        annotated=annotated,
+        known=known,
+        lost=tuple(lost),
+        bookmarks=0,
+    )
 
 
 def _place_exported(
@@ -160,18 +172,23 @@ def _place_exported(
         else:
             annotated.append(with_changes(before, note=note_text))
     return PlacedNotes(
-        tuple(new), tuple(annotated), known, tuple(lost), 0, tuple(letters)
+        marks=tuple(new),
+        annotated=tuple(annotated),
+        known=known,
+        lost=tuple(lost),
+        bookmarks=0,
+        letters=tuple(letters),
     )
 
 
 def _together(first: PlacedNotes, second: PlacedNotes) -> PlacedNotes:
     return PlacedNotes(
-        first.marks + second.marks,
-        first.annotated + second.annotated,
-        first.known + second.known,
-        first.lost + second.lost,
-        first.bookmarks + second.bookmarks,
-        first.letters + second.letters,
+        marks=first.marks + second.marks,
+        annotated=first.annotated + second.annotated,
+        known=first.known + second.known,
+        lost=first.lost + second.lost,
+        bookmarks=first.bookmarks + second.bookmarks,
+        letters=first.letters + second.letters,
     )
 
 

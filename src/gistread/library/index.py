@@ -81,7 +81,7 @@ class PassageHit:
     book: int  # Id of the book
     number: int  # Of the passage in its book
     score: float
-    # Words of the query that stand in it, with their weights
+    # Words of the query that are in it, with their weights
     words: Mapping[str, float]
 
 
@@ -171,6 +171,7 @@ class Matches:
         return [row for row in rows if 2 * self._weight(self._all[row]) >= most]
 
     def _hit(self, row: int) -> PassageHit:
+        """The passage of a row, scored by its words and by those only beside it."""
         mask = self._masks[row]
         neighbours = self._masks.get(row - 1, 0) | self._masks.get(row + 1, 0)
         only_beside = neighbours & ~mask

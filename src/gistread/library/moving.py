@@ -54,7 +54,7 @@ class SearchableText:
 
     @cached_property
     def offsets(self) -> "array[int]":
-        """Where each of the letters stands in the text."""
+        """Where each of the letters is in the text."""
         offsets = (
             offset
             for offset, character in enumerate(self.raw)

@@ -72,7 +72,7 @@ class BooksNamed:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """`Book.text[start:end]` of the passages stands at `offset` of its own book."""
+    """`Book.text[start:end]` of the passages is at `offset` in its own book."""
 
     start: int
     end: int
@@ -127,13 +127,7 @@ class LibraryQuestion:
         if not model.is_believed and self._asks_which:
             yield self._by_words(named[0])
             return
-        options = ReaderOptions(
-            max_pages=self._config.max_pages,
-            first_word_s=FIRST_WORD_S,
-            model=model,
-            opening="opening_books",
-        )
-        asking = Asking(self.question, unread_memory(text), engine, Steering(), options)
+        asking = self._asking(text, engine, model)
         async with aclosing(METHODS[READER].reader()(asking)) as events:
             async for event in events:
                 if isinstance(event, Answered):
@@ -143,6 +137,17 @@ class LibraryQuestion:
                     yield answered
                 else:
                     yield event
+
+    def _asking(self, text: Book, engine: Engine, model: ModelClass) -> Asking:
+        """The question about these passages, for the reader."""
+        options = ReaderOptions(
+            max_pages=self._config.max_pages,
+            first_word_s=FIRST_WORD_S,
+            model=model,
+            opening="opening_books",
+        )
+        memory = unread_memory(text)
+        return Asking(self.question, memory, engine, Steering(), options)
 
     def source(self, citation: Citation) -> tuple[ShelfBook, Span]:
         """The book that a citation is from, and the place in it."""
@@ -195,7 +200,7 @@ class LibraryQuestion:
         start = piece.start + best.start - piece.offset
         citation = Citation(0, start, start + len(best.text), best.text)
         answer = f"By its words, the question is about {best.book.entry.title}:"
-        return Answered(answer, True, citations=(citation,), quoted=True)
+        return Answered(answer, found=True, citations=(citation,), quoted=True)
 
     def candidates(self) -> tuple[list[NamedBook], Matches]:
         """The likeliest books, by the words of the question in passages and gists.

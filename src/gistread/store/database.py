@@ -305,9 +305,9 @@ def _log_files(file: Path) -> tuple[Path, Path]:
 
 
 def _salvage(damaged: Path, file: Path, paths: Paths) -> int:
-    """Write the readable rows of a damaged file, and of 0.2 for missing ones, to a new one.
+    """Write the readable rows of a damaged file to a new one; returns how many they were.
 
-    Returns their number.
+    Missing ones are taken from the files of 0.2, if they are still there.
     """
     with contextlib.closing(_connect(file.absolute().as_uri())) as new:
         new.execute("PRAGMA foreign_keys = OFF")

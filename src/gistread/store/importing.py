@@ -123,15 +123,9 @@ def _import_book(connection: Connection, sha256: str, records: list[Record]) -> 
                 case "name":
                     corrections[float(record["id"])] = record
                 case "thread":
-                    keys = {"sha256": sha256, "thread": float(record["id"])}
-                    put_row(connection, "threads", keys, {"name": str(record["name"])})
+                    _put_thread(connection, sha256, record)
                 case "day":
-                    day = date.fromisoformat(record["id"]).isoformat()
-                    amount = {
-                        "words": float(record["words"]),
-                        "seconds": float(record["seconds"]),
-                    }
-                    put_row(connection, "days", {"sha256": sha256, "day": day}, amount)
+                    _put_day(connection, sha256, record)
                 case _ if is_new:
                     put_row(connection, "texts", {"sha256": sha256}, _columns(record))
     for record in questions.values():
@@ -141,14 +135,30 @@ def _import_book(connection: Connection, sha256: str, records: list[Record]) -> 
                 put_question(connection, sha256, question, answer_again=False)
     for record in corrections.values():
         with _malformed_skipped:
-            correction = NameCorrection(
-                verb=record["verb"],
-                forms=tuple(record["forms"]),
-                other=record["other"],
-                made_at=float(record["id"]),
-            )
-            undone = bool(record.get("undone"))
-            put_correction(connection, sha256, correction, undone=undone)
+            _put_correction(connection, sha256, record)
+
+
+def _put_thread(connection: Connection, sha256: str, record: Record) -> None:
+    keys = {"sha256": sha256, "thread": float(record["id"])}
+    put_row(connection, "threads", keys, {"name": str(record["name"])})
+
+
+def _put_day(connection: Connection, sha256: str, record: Record) -> None:
+    """Save the words and seconds that were read on a day."""
+    day = date.fromisoformat(record["id"]).isoformat()
+    amount = {"words": float(record["words"]), "seconds": float(record["seconds"])}
+    put_row(connection, "days", {"sha256": sha256, "day": day}, amount)
+
+
+def _put_correction(connection: Connection, sha256: str, record: Record) -> None:
+    correction = NameCorrection(
+        verb=record["verb"],
+        forms=tuple(record["forms"]),
+        other=record["other"],
+        made_at=float(record["id"]),
+    )
+    undone = bool(record.get("undone"))
+    put_correction(connection, sha256, correction, undone=undone)
 
 
 def _columns(record: Record) -> dict[str, object]:
@@ -209,29 +219,32 @@ def _import_shared(connection: Connection, _: str, records: list[Record]) -> Non
                     if file is not None:
                         put_file(connection, file)
                 case "folder":
-                    decode_path(record["path"])
-                    connection.execute(
-                        "INSERT OR IGNORE INTO folders (path) VALUES (?)",
-                        (record["path"],),
-                    )
+                    _put_folder(connection, record)
                 case "removed":
                     removed_at = float(record["at"])
                     for book in record["ids"]:
                         removed[str(book)] = removed_at
                 case "pace" if record["language"] not in measured_languages:
-                    sample = (
-                        str(record["language"]),
-                        float(record["words"]),
-                        float(record["seconds"]),
-                    )
-                    connection.execute(
-                        "INSERT INTO reading_speed (language, words, seconds) VALUES (?, ?, ?)",
-                        sample,
-                    )
+                    _put_pace(connection, record)
     still_removed = [(book, at) for book, at in removed.items() if at]
     connection.executemany(
         "INSERT OR IGNORE INTO removed (book, removed_at) VALUES (?, ?)", still_removed
     )
+
+
+def _put_folder(connection: Connection, record: Record) -> None:
+    """Save a folder of the library."""
+    path = record["path"]
+    decode_path(path)  # Raises an error if it is malformed.
+    connection.execute("INSERT OR IGNORE INTO folders (path) VALUES (?)", (path,))
+
+
+def _put_pace(connection: Connection, record: Record) -> None:
+    """Save a sample of the user's reading speed."""
+    statement = "INSERT INTO reading_speed (language, words, seconds) VALUES (?, ?, ?)"
+    language = str(record["language"])
+    sample = (language, float(record["words"]), float(record["seconds"]))
+    connection.execute(statement, sample)
 
 
 _FOLDERS = {"books": _import_book, "marks": _import_marks}

@@ -292,12 +292,11 @@ class LlamaEngine(Observable, Engine):
 
     async def _start_worker(self) -> None:
         """Load the model in a new process, and send it the open requests."""
-        lost = self._lost
-        self._lost = ""
         notice = ""
-        if lost:
-            notice = f"The model's process ended ({lost}) and is being restarted."
-        is_fault = bool(lost)
+        if self._lost:
+            notice = f"The model's process ended ({self._lost}) and is being restarted."
+        is_fault = bool(self._lost)
+        self._lost = ""
         for pending in self._pending.values():
             pending.replies.put_nowait(StreamRestarted(notice))
         self.publish(

@@ -142,12 +142,8 @@ class _Loader:
         ]
         if not possible:
             smallest = replace(layouts[-1], gpu_layers=0)
-            _, needed = fit.required_bytes(sizes, smallest)
-            raise LayoutError(
-                f"{self.path.name} needs {format_size(needed)} of memory; "
-                f"{format_size(free.memory_bytes)} are free.",
-                "Choose a smaller model or quantisation, or a smaller window (--context).",
-            )
+            _, needed_bytes = fit.required_bytes(sizes, smallest)
+            raise _too_large(self.path, needed_bytes, free.memory_bytes)
         best = replace(layouts[0], gpu_layers=possible[0].gpu_layers)
         number = max(0, self.message.layout)
         # Less memory is free than when the previous layout was tried.
@@ -283,6 +279,14 @@ def _open(
     if not handle:
         raise _load_error(path, errors, on_gpu=bool(gpu_layers))
     return handle
+
+
+def _too_large(path: Path, needed_bytes: int, free_bytes: int) -> LayoutError:
+    return LayoutError(
+        f"{path.name} needs {format_size(needed_bytes)} of memory; "
+        f"{format_size(free_bytes)} are free.",
+        "Choose a smaller model or quantisation, or a smaller window (--context).",
+    )
 
 
 def _no_room(path: Path, layout: Layout) -> LayoutError:

@@ -49,8 +49,9 @@ class PrefixTree:
         for sequence in self._leaves:
             length = self.length(sequence)
             if best[1] < length <= len(tokens):
-                held = [token for node in self._path(sequence) for token in node.tokens]
-                if held == list(tokens[:length]):
+                path = self._path(sequence)
+                whole = [token for node in path for token in node.tokens]
+                if whole == list(tokens[:length]):
                     best = (sequence, length)
         return best
 

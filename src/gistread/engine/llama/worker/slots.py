@@ -230,8 +230,8 @@ class Slots(SequencePool):
         Returns its new length.
         """
         if self._tree.length(sequence) <= length or self.context.cut(sequence, length):
-            kept = length
+            new_length = length
         else:
-            kept = 0
-        self._tree.cut(sequence, kept)
-        return min(kept, self._tree.length(sequence))
+            new_length = 0
+        self._tree.cut(sequence, new_length)
+        return min(new_length, self._tree.length(sequence))
