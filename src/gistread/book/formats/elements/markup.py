@@ -348,7 +348,6 @@ def _html_root(data: bytes) -> etree._Element | None:
 
 def _drop_many_attributes(data: bytes) -> bytes:
     """Remove the attributes of tags that have more than any book's."""
-
     if not any(map(_has_many_attributes, _ATTRIBUTES.findall(data))):
         return data
 

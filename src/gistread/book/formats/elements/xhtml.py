@@ -43,7 +43,8 @@ _STRING_LENGTH = etree.XPath("string-length()")
 _NO_SHEET: StyleSheet = {}
 _EMPTY_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 _EMPTY_ELEMENTS = frozenset(("br", "hr", "img", "image", "embed"))
-_LINES = frozenset(("p", *semantics.HEADINGS))  # Blocks that hold no other paragraph
+# Blocks that cannot contain another paragraph
+_LINES = frozenset(("p", *semantics.HEADINGS))
 _SPACES = (" ", " ")
 # What stands before and after the text of an element.
 _AROUND = {
@@ -260,22 +261,28 @@ class _Walker:
         self.flush(context)
         self._anchor(element)
         first = len(self.document.paragraphs)
-        is_line = name in _LINES
-        self._open_lines += is_line
+        opened_lines = 1 if name in _LINES else 0
+        self._open_lines += opened_lines
         self._collector.begin(marks)
         self._block(element, name, types, context)
         self._collector.end(marks)
-        self._open_lines -= is_line
-        end = len(self.document.paragraphs)
-        if end > first:
-            if semantics.is_note(element, types):
-                self.notes.append((first, end))
-            for value in _ids_of(element):
-                self.document.ends.setdefault(value, end)
-            if end == first + 1 and self._is_initial(element, name):
-                self._initial_index = first
+        self._open_lines -= opened_lines
+        if len(self.document.paragraphs) > first:
+            self._record_block(element, name, types, first)
         if self._inner_notes and not self._open_lines:
             self._read_inner_notes(context)
+
+    def _record_block(
+        self, element: etree._Element, name: str, types: Types, first: int
+    ) -> None:
+        """Record what a block is whose paragraphs are those from `first` on."""
+        end = len(self.document.paragraphs)
+        if semantics.is_note(element, types):
+            self.notes.append((first, end))
+        for value in _ids_of(element):
+            self.document.ends.setdefault(value, end)
+        if end == first + 1 and self._is_initial(element, name):
+            self._initial_index = first
 
     def _read_inner_notes(self, context: BlockContext) -> None:
         """Read the notes inside a paragraph after it, so that they do not cut it in two."""

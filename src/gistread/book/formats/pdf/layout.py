@@ -96,22 +96,22 @@ def half_points(points: float) -> int:
 def measure_layout(columns: Sequence[Column]) -> PageLayout:
     """The layout of a document with these columns, which have at least one line."""
     lines = [line for column in columns for line in column.lines]
-    # Numbers of characters.
-    of_size = Counter[int]()
-    of_styles = Counter[frozenset[Style]]()
-    of_fixed = Counter[bool]()
+    # Numbers of characters, by size in half points, styles, and whether their width is fixed.
+    by_size = Counter[int]()
+    by_styles = Counter[frozenset[Style]]()
+    by_fixed_width = Counter[bool]()
     for line in lines:
-        of_size[half_points(line.size)] += len(line.text)
+        by_size[half_points(line.size)] += len(line.text)
         for run in line.runs:
-            of_styles[run.font.styles] += len(run.text)
-            of_fixed[run.font.is_fixed] += len(run.text)
-    size = _commonest(of_size) / 2
+            by_styles[run.font.styles] += len(run.text)
+            by_fixed_width[run.font.is_fixed] += len(run.text)
+    size = _commonest(by_size) / 2
     body_lines = [line for line in lines if _is_body(line.size, size)]
     long_columns = [column for column in columns if len(column.lines) >= _LONG_COLUMN]
     return PageLayout(
         size=size,
-        styles=_commonest(of_styles),
-        is_fixed=of_fixed[True] > of_fixed[False],
+        styles=_commonest(by_styles),
+        is_fixed=by_fixed_width[True] > by_fixed_width[False],
         leadings=_leadings(columns),
         lefts=_common_edges(body_lines),
         widths=tuple(

@@ -439,12 +439,12 @@ def _run_text(page: PageCharacters, start: int, stop: int) -> str:
     text = text.replace(_DROPPED, "").replace("\x02", HYPHEN)
     text = " ".join(text.split())
     after = page.characters[stop : stop + 1]
-    if after in ("", "\r", "\n"):
+    is_at_line_end = after in ("", "\r", "\n")
+    if is_at_line_end:
         text = _LAST_HYPHEN.sub(HYPHEN, text)
+    # Other soft hyphens are invisible.
     text = text.replace("\u00ad", "")
-    if not after.isspace():
-        return text
-    return f"{text} "
+    return f"{text} " if after.isspace() else text
 
 
 def _whole_run(line: WholeLine, size: float, font: int) -> RunRecord:
