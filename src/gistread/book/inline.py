@@ -112,19 +112,19 @@ def extract_marks(text: str) -> tuple[str, list[MarkedRange]]:
     pieces: list[str] = []
     starts: dict[int, int] = {}  # Of open marks
     ranges: list[MarkedRange] = []
-    at = 0  # In `text`
-    length = 0  # Of the text without marks, so far
+    piece_start = 0
+    length = 0  # Of the pieces so far
     for match in _ANY.finditer(text):
-        pieces.append(text[at : match.start()])
-        length += match.start() - at
-        at = match.end()
+        pieces.append(text[piece_start : match.start()])
+        length += match.start() - piece_start
+        piece_start = match.end()
         index = _index_of(match[0])
         if _is_closing(match[0]):
             ranges.append(MarkedRange(index, starts.pop(index, length), length))
         else:
             starts[index] = length
-    pieces.append(text[at:])
-    length += len(text) - at
+    pieces.append(text[piece_start:])
+    length += len(text) - piece_start
     ranges += [MarkedRange(index, start, length) for index, start in starts.items()]
     covering = [marked for marked in ranges if marked.start < marked.end]
     covering.sort(key=lambda marked: (marked.start, -marked.end, marked.index))

@@ -111,7 +111,7 @@ def language_tag(text: str) -> str:
 
 
 _SAMPLE_CHARACTERS = 30_000
-_LEAST_WORDS = 60  # With fewer the shares are chance
+_LEAST_WORDS = 60  # In fewer words, the shares are chance
 # Share of words that are frequent in the language; running text has 0.25 to 0.5
 _LEAST_SHARE = 0.12
 # The likeliest language's share must be this many times that of the next one.

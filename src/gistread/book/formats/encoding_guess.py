@@ -98,7 +98,7 @@ _USUAL = (
     "cp437",
     "cp852",
 )
-_MOST_NAMED = 8  # Of chardet's candidates; it names all that it knows
+_MOST_NAMED = 8  # Of chardet's candidates, which are all encodings that it supports
 # Encodings of other scripts and of the Baltic languages.
 _OTHERS_IN_USE = (
     "cp1251",
@@ -296,7 +296,7 @@ def _rivals(candidates: Sequence[_Candidate]) -> list[str]:
 
 
 def _is_of_another_script(text: str) -> bool:
-    """Whether words are of another script than Latin: chardet knows those well."""
+    """Whether words are of another script than Latin: chardet recognises those well."""
     letters = [char for char in text if char > "\x7f" and char.isalpha()]
     latin = sum(char < "\u0250" or "\u1e00" <= char <= "\u1eff" for char in letters)
     mixed = len(_MIXED_WORD.findall(text))

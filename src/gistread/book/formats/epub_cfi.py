@@ -35,7 +35,7 @@ _CONTEXTS = (
     *((16, 16), (16, 0), (0, 16)),
     (0, 0),
 )
-_MOST_OCCURRENCES = 1_000  # Of words that say nothing about their place
+_MOST_OCCURRENCES = 1_000  # More frequent words do not identify a place
 # General categories of letters and digits. Accents do not count: their order differs.
 _LETTERS = "LN"
 # Numbers of letters by which each end of a place is found if there are other letters inside

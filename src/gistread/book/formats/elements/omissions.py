@@ -111,7 +111,7 @@ def omission_by_attributes(element: etree._Element, types: Types) -> Omission | 
 
 
 def is_list_of_links(element: etree._Element) -> bool:
-    """Whether an element holds links and headings, such as a table of contents, and no prose."""
+    """Whether an element has only links and headings, as a table of contents, and no prose."""
     words_of_links = [words_in(link) for link in elements_named(element, "a")]
     if not words_of_links or max(words_of_links) > _LONGEST_LINK:
         return False
@@ -158,7 +158,7 @@ def _spoken_words(element: etree._Element) -> int:
 
 
 def _is_text_button(element: etree._Element) -> bool:
-    """Whether a button holds text of the book, such as a heading that opens its section."""
+    """Whether a button contains text of the book, such as a heading that opens its section."""
     inner_names = map(local_name, element.iterdescendants())
     if any(name in semantics.BLOCKS for name in inner_names):
         return True
@@ -214,7 +214,7 @@ def _title(element: etree._Element) -> Omission | None:
     if has_children:
         return None
     words = words_in(element)
-    # Of an unclosed title, HTML parsers read the markup of the page as text.
+    # HTML parsers read the page after an unclosed title as its text.
     has_markup = "<" in (element.text or "")
     if words <= _LONGEST_TITLE or has_markup:
         return Omission(HIDDEN, words)

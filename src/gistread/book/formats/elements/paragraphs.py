@@ -324,6 +324,7 @@ def _without_marks(lines: list[str], marks: Marks) -> list[str]:
 
 
 def _lines_of(collected: CollectedText, context: BlockContext) -> list[str]:
+    """The lines of a paragraph: as in the source if it is preformatted, else as marked up."""
     if not context.preformatted:
         return _fold_lines(collected.text)
     lines = collected.text.replace(LINE_END, "\n").strip("\n").split("\n")

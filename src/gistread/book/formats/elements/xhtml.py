@@ -494,11 +494,18 @@ class _Walker:
         if len(lines) < 2 or not all(map(_is_verse_line, lines)):
             return
         document.paragraphs[first:] = [_joined_lines(lines)]
-        # Anchors inside lead to the joined paragraph, those after the last line to the next one.
         anchors_inside = len(document.anchors) - anchors_before
-        for name in islice(reversed(document.anchors), anchors_inside):
+        self._join_anchors(anchors_inside, first, len(lines))
+
+    def _join_anchors(self, anchor_count: int, first: int, line_count: int) -> None:
+        """Move the last anchors from lines to the paragraph that they have become.
+
+        Anchors after the last line lead to the next paragraph.
+        """
+        document = self.document
+        for name in islice(reversed(document.anchors), anchor_count):
             line_number = document.anchors[name] - first
-            document.anchors[name] = first + line_number // len(lines)
+            document.anchors[name] = first + line_number // line_count
             if name in document.ends:
                 document.ends[name] = first + 1
 

@@ -22,7 +22,7 @@ _PRESENTATION_FORM = re.compile("[\ufb1d-\ufdff\ufe70-\ufefc]")
 _BRACKET = re.compile(r"[][(){}«»]")
 _CLOSING_BRACKETS = ")]}»"
 _MIRRORED_BRACKETS = str.maketrans("()[]{}«»", ")(][}{»«")
-# Of a line that runs to the left, to each of its Hebrew or Arabic letters
+# In a line that runs to the left, characters to each of its Hebrew or Arabic letters
 _MOST_CHARACTERS_PER_LETTER = 3
 _LEAST_SPACE_EMS = 0.12
 # Share of the letters of a vertical line that are below the one before

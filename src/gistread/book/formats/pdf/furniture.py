@@ -203,23 +203,32 @@ class _RecurringRows:
 
     def _key_recurs(self, key: _Key, row: TextLine, page: int, places: _Places) -> bool:
         """Whether rows on enough other pages have the same words or the number that fits."""
-        page_count = len(self._edges)
         on_page = places.count_near(page, 0, row.baseline)
         elsewhere = places.count_at(row.baseline) - on_page  # At the same height
         if key.is_number_beside_words:
-            least = max(_LEAST_PAGES, _LEAST_SHARE_BESIDE_WORDS * page_count)
-            return elsewhere + 1 >= least
+            share_of_pages = _LEAST_SHARE_BESIDE_WORDS * len(self._edges)
+            return elsewhere + 1 >= max(_LEAST_PAGES, share_of_pages)
         if key.first_number != _NO_NUMBER:
-            if page_count < _LEAST_PAGES:
-                return key.is_page_number and key.first_number == _FIRST_IS_1
-            is_frequent = len(places.rows) > _LEAST_SHARE_ANYWHERE * page_count
-            return len(places.rows) >= _LEAST_PAGES and (elsewhere > 0 or is_frequent)
+            return self._number_recurs(key, places, elsewhere)
         if elsewhere + 1 < _LEAST_PAGES:
             return False
         has_letters = any(map(str.isalpha, key.words))
         if not has_letters:
             return True
-        return places.count_near(page, _NEAR_PAGES, row.baseline) > on_page
+        near = places.count_near(page, _NEAR_PAGES, row.baseline)
+        return near > on_page
+
+    def _number_recurs(self, key: _Key, places: _Places, elsewhere: int) -> bool:
+        """Whether enough pages have the number that fits.
+
+        `elsewhere`: how many other rows have it at the same height.
+        """
+        page_count = len(self._edges)
+        if page_count < _LEAST_PAGES:
+            return key.is_page_number and key.first_number == _FIRST_IS_1
+        row_count = len(places.rows)
+        is_frequent = row_count > _LEAST_SHARE_ANYWHERE * page_count
+        return row_count >= _LEAST_PAGES and (elsewhere > 0 or is_frequent)
 
 
 _FEWEST_LINE_NUMBERS = 4  # On a page

@@ -104,7 +104,7 @@ class PdfPage:
     has_pictures: bool = False
     guessed: int = 0  # Characters that their fonts do not identify
     nameless: int = 0  # Characters without a meaning or a shape
-    # As `left_out_notices` takes them
+    # For `left_out_notices`
     left_out: Counter[str] = field(default_factory=Counter)
 
 

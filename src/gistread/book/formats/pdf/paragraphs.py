@@ -1,6 +1,6 @@
 """Joins lines into paragraphs, inside a column and across columns and pages."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gistread.book.formats.pdf.block_kinds import kind_of
@@ -53,10 +53,15 @@ def split_into_blocks(columns: Sequence[Column], layout: PageLayout) -> list[Blo
         else:
             blocks += notes
         unfinished = _unfinished(column_blocks, unfinished, blocks, layout)
-    with_notes: list[Block] = []
-    for block in merge_verse(blocks, layout):
-        with_notes += (block, *block.notes)
-    return with_notes
+    return _with_notes(merge_verse(blocks, layout))
+
+
+def _with_notes(blocks: Iterable[Block]) -> list[Block]:
+    """The blocks, each with its notes after it."""
+    all_blocks: list[Block] = []
+    for block in blocks:
+        all_blocks += (block, *block.notes)
+    return all_blocks
 
 
 def _append(block: Block, rest: Block) -> None:

@@ -16,8 +16,8 @@ _PLACE = re.compile(r"#(\d+):(None|-?[\d.]+(?:e-?\d+)?):(None|-?[\d.]+(?:e-?\d+)
 _ABOVE_POINTS = 4.0  # A position may be this far below the top of its line
 _MARGIN_POINTS = 20  # And this far to the left of its column
 _COMPARED_CHARACTERS = 300  # Of a paragraph
-_FEWEST_LETTERS = 3  # Of a title that is found in a part of a paragraph
-# Of a number that only one of title and heading has: "Chapter XIV"
+_FEWEST_LETTERS = 3  # In a title that matches a part of a paragraph
+# In a number that only the title or only the heading has: "Chapter XIV"
 _MOST_NUMBER_LETTERS = 12
 
 
