@@ -250,7 +250,7 @@ def _add_answer(
             drawn.add(_row("…", None, "muted"))
         return
     answer, spans = answer_text(exchange.answer.strip(), record.citations, record.marks)
-    # A click beside the links leads to the first target.
+    # Enter leads to the first target; a click, only to that of a link.
     targets = [span.link for span in spans if isinstance(span.link, AnswerTarget)]
     first_target = targets[0] if targets else None
     key = ("answer", number)

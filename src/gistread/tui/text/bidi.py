@@ -125,7 +125,7 @@ def _weak(kinds: str, outer: str) -> str:
 
 
 def _neutral(kinds: list[str], outer: str) -> None:
-    """N1 and N2: neutral characters get the direction on both of their sides, or the outer one."""
+    """N1 and N2: set neutral characters to the direction on both sides, or else the outer one."""
     for run in re.finditer("O+", "".join(kinds)):
         start, end = run.span()
         before = _DIRECTIONS[kinds[start - 1]] if start else outer
@@ -135,7 +135,7 @@ def _neutral(kinds: list[str], outer: str) -> None:
 
 
 def _brackets(line: str, kinds: list[str], outer: str) -> None:
-    """N0: both brackets of a pair get the direction of what they enclose."""
+    """N0: set both brackets of a pair to the direction of what they enclose."""
     for first, last in sorted(_bracket_pairs(line, kinds)):
         direction = _direction_of_pair(kinds, first, last, outer)
         if direction is not None:
@@ -166,7 +166,10 @@ def _bracket_pairs(line: str, kinds: list[str]) -> list[tuple[int, int]]:
 def _direction_of_pair(
     kinds: list[str], first: int, last: int, outer: str
 ) -> str | None:
-    """The direction of the text in the brackets, or before them where it is not the outer one."""
+    """The direction of the text in the brackets, or before them where it is not the outer one.
+
+    None if no text with a direction stands in them.
+    """
     inside = {
         _DIRECTIONS[kind] for kind in kinds[first + 1 : last] if kind in _DIRECTIONS
     }

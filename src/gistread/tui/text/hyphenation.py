@@ -26,24 +26,24 @@ _NOUNS_ARE_CAPITAL = "de"  # Elsewhere a word with a capital is taken for a name
 
 def last_hyphen(
     language: str, foreign: Sequence[Foreign], text: str, start: int, limit: int
-) -> int:
-    """The last place in `(start, limit]` of a text after which a hyphen may be drawn, or 0.
+) -> int | None:
+    """The last place in `(start, limit]` of a text after which a hyphen may be drawn, if any.
 
     `language`: of the text (BCP 47), but for its foreign passages.
     """
     language = _language_of_row(language, foreign, start, limit)
     word = _word_over(text, start, limit)
     if not language or word is None:
-        return 0
+        return None
     first, end = word
     is_short = end - first < _LEAST_LETTERS
     is_name = text[first].isupper() and not language.startswith(_NOUNS_ARE_CAPITAL)
     if is_short or is_name or _is_part(text, first, end):
-        return 0
+        return None
     for place in reversed(places(language, text[first:end].lower())):
         if first + place <= limit:
             return first + place
-    return 0
+    return None
 
 
 def _language_of_row(

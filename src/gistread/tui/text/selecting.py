@@ -43,7 +43,7 @@ def offset_of(index: RowIndex, point: TextPlace) -> Offset:
 def selected_between(
     index: RowIndex, selection: Selection, top: int, bottom: int
 ) -> tuple[TextPlace, TextPlace] | None:
-    """First and last point of a selection.
+    """First and last point of a selection; None if it contains nothing.
 
     If it continues in another widget, it ends at row `top` or `bottom`.
     """

@@ -67,7 +67,8 @@ def column_break(index: RowIndex, top: int, height: int) -> tuple[int, int]:
     if end == index.height:
         return end, end
     parting = _last_parting(index, end)
-    if parting >= top + height // 2:
+    fills_half = parting >= top + height // 2
+    if fills_half:
         end = parting
     number, row_in_block = index.locate(end)
     block = index.block(number)
@@ -86,7 +87,8 @@ def _last_parting(index: RowIndex, end: int) -> int:
     if inner and _keeps_together(index, block, inner):
         inner = 0
         end = index.first_row(block)
-    if inner > index.block(block).blank_before:
+    is_inside_block = inner > index.block(block).blank_before
+    if is_inside_block:
         return end
     while block and _is_title(index, block - 1):
         block -= 1

@@ -16,6 +16,7 @@ from gistread.tui.text.rows import RowIndex, TextPlace
 from gistread.tui.text.spread import Spread, spread_of, top_above
 from gistread.units import same_at_start
 
+# Above all rows, also those that later blocks bring
 _BEGINNING = TextPlace(0, 0, -(1 << 30))
 _STRIPS_KEPT = 1024
 _TALL = 9  # Rows of a view below which a turned screen repeats at most one row
@@ -114,7 +115,7 @@ class TextView(ScrollView, inherit_bindings=False):
 
         The top of the view stays where it is.
         """
-        splice = _Splice(at, at + removed, len(blocks) - removed)
+        splice = _Splice(at, end=at + removed, growth=len(blocks) - removed)
         selected = self._selected()
         removed_top = self._removed_top(splice)
         height = self._index.height
@@ -137,6 +138,7 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def _move_anchor(self, splice: "_Splice", removed_top: Block | None) -> None:
         """Keep the top of the view. `removed_top`: the block there, if it has been removed."""
+        # All blocks are new.
         was_empty = splice.end == 0 and splice.growth == len(self._index)
         if not len(self._index) or was_empty:
             self._anchor = _BEGINNING
@@ -382,7 +384,10 @@ class TextView(ScrollView, inherit_bindings=False):
         self._scroll_row(self._least_scroll(row - spare, row + spare))
 
     def cell_row(self, offset: int) -> tuple[int, int]:
-        """(column, row) of the book's character at `offset`, also if it is covered."""
+        """(column, row) of the book's character at `offset`, also if it is covered.
+
+        (0, 0) before there is a size.
+        """
         place = self._place_at(offset)
         if place is None:
             return 0, 0
@@ -426,10 +431,10 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def _turned_top(self, *, forward: bool) -> int:
         """The top row of the next or the previous screen."""
-        top, end = self.scroll_offset.y, self.spread.end
+        top = self.scroll_offset.y
         if not forward:
-            end = top + self._repeated
-            return min(top - 1, self._top_above(end))
+            return min(top - 1, self._top_above(top + self._repeated))
+        end = self.spread.end
         next_top = max(top + 1, end - self._repeated)
         if self._fitted_columns > 1 and end < self._index.height:
             # The last screen repeats no more than the others.
@@ -557,7 +562,7 @@ class TextView(ScrollView, inherit_bindings=False):
     ) -> bool:
         # Textual clips the scroll position to the new size before a Resize event. The rows are
         # fitted here, so that neither the clipping nor rows of the old width are seen.
-        height = self._fitted_height
+        height_before = self._fitted_height
         was_at_end = 0 < self.max_scroll_y <= self.scroll_offset.y
         self._settling = True
         try:
@@ -565,7 +570,7 @@ class TextView(ScrollView, inherit_bindings=False):
         finally:
             self._settling = False
         self._fit()
-        lost_rows = height - self.size.height
+        lost_rows = height_before - self.size.height
         if self.keeps_end and was_at_end and lost_rows == _LINE_ROWS:
             self._scroll_row(self.max_scroll_y)
         return changed

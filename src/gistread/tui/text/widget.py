@@ -466,7 +466,15 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         if offset is not None and block.start is not None:
             book_offset = block.start + offset
         self.post_message(
-            Clicked(self, block.key, offset, book_offset, link, block.text, again)
+            Clicked(
+                self,
+                block_key=block.key,
+                offset_in_block=offset,
+                book_offset=book_offset,
+                link=link,
+                text=block.text,
+                again=again,
+            )
         )
 
 

@@ -51,7 +51,8 @@ _MOST_LINES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Hyphens:
-    last: Callable[[str, int, int], int]  # `last_hyphen` for the block's languages
+    # `last_hyphen` for the block's languages
+    last: Callable[[str, int, int], int | None]
     slack: int  # Cells that a row may leave empty before a word is hyphenated
     # Filled by `wrap`: ends of rows that get a hyphen
     parted: set[int] = field(default_factory=set)
@@ -78,7 +79,15 @@ def wrap(
     narrow = narrow or is_narrow(text)
     for start, end in lines_of(text):
         opening = width if start else max(1, width - first)
-        rows += _break_line(text, start, end, opening, turned_over, hyphens, narrow)
+        rows += _break_line(
+            text,
+            start,
+            end,
+            width=opening,
+            next_width=turned_over,
+            hyphens=hyphens,
+            narrow=narrow,
+        )
     return rows
 
 
@@ -91,31 +100,45 @@ def _break_line(
     text: str,
     start: int,
     end: int,
+    *,
     width: int,
     next_width: int,
     hyphens: Hyphens | None,
     narrow: bool,
 ) -> Iterator[tuple[int, int]]:
-    """Rows of a line; `next_width` is that of every row but the first."""
+    """Rows of a line; `next_width` is that of every row but the first.
+
+    `narrow`: whether each character of the text takes one cell.
+    """
     end = start + len(text[start:end].rstrip(_SPACES))
-    word = end - len(text[start:end].lstrip(_SPACES))
-    if word - start >= width:  # White space that does not fit
-        start = word
+    # Where the first word of the row begins
+    word_start = end - len(text[start:end].lstrip(_SPACES))
+    if word_start - start >= width:  # White space that does not fit
+        start = word_start
     while True:
         limit = start + width if narrow else fit(text, start, end, width)
         if limit >= end:
             yield start, end
             return
-        place = _last_break(text, word, limit, end)
-        stop, after = _spaces_around(text, place, word, end)
+        place = _last_break(text, word_start, limit, end)
+        stop, after = _spaces_around(text, place, word_start, end)
         if hyphens is not None and width > 1:
-            row = _Row(start, stop, after, end, limit, width, narrow)
+            row = _Row(
+                start=start,
+                stop=stop,
+                after=after,
+                line_end=end,
+                limit=limit,
+                width=width,
+                narrow=narrow,
+            )
             hyphen = _hyphen_in(text, row, hyphens)
-            if hyphen > word:
+            if hyphen is not None:
                 stop = after = hyphen
                 hyphens.parted.add(hyphen)
         yield start, stop
-        start = word = after
+        # White space at a break is dropped: the next row begins with a word.
+        start = word_start = after
         width = next_width
 
 
@@ -131,61 +154,61 @@ def _spaces_around(text: str, place: int, start: int, end: int) -> tuple[int, in
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row as it would be without a hyphen, in a line that ends at `end`."""
+    """A row as it would be without a hyphen."""
 
     start: int
     stop: int  # Where its text ends
     after: int  # Where the next one would start
-    end: int
+    line_end: int
     limit: int  # Where the row is full
     width: int
-    narrow: bool
+    narrow: bool  # Whether each character takes one cell
 
 
-def _hyphen_in(text: str, row: _Row, hyphens: Hyphens) -> int:
-    """Where the next word may get a hyphen in this row; 0 if it needs none or has no place."""
+def _hyphen_in(text: str, row: _Row, hyphens: Hyphens) -> int | None:
+    """Where the row may end in a hyphen within a word; None if it needs none or has no place."""
     ends_at_space = row.stop < row.after
     if not ends_at_space:
         is_dash = text[row.stop - 1] in _DASHES
-        if is_dash and _ends_in_dash(text, row.stop, row.end):
-            return 0  # A row may end after a dash.
+        if is_dash and _ends_in_dash(text, row.stop, row.line_end):
+            return None  # A row may end after a dash.
     if row.narrow:
         latest = row.limit - 1
         slack = row.limit - row.stop
     else:
-        latest = fit(text, row.start, row.end, row.width - 1)
+        latest = fit(text, row.start, row.line_end, row.width - 1)
         slack = row.width - cell_len(text[row.start : row.stop])
     if not ends_at_space:
         # The word is wider than the row.
         return hyphens.last(text, row.start, latest)
     follows_hyphen = row.start in hyphens.parted
-    is_last_word = text.find(" ", row.after, row.end) < 0
+    is_last_word = text.find(" ", row.after, row.line_end) < 0
     if slack <= hyphens.slack or follows_hyphen or is_last_word:
-        return 0
+        return None
     return hyphens.last(text, row.after, latest)
 
 
-def _last_break(text: str, word: int, limit: int, end: int) -> int:
+def _last_break(text: str, word_start: int, limit: int, end: int) -> int:
     """The last place up to `limit` where a row may end, after the beginning of its first word.
 
-    Where there is none, that word is parted at `limit` or just before it.
+    Where there is none, that word is parted at `limit` or just before it. `end`: of the line.
     """
-    after_space = min(text.rfind(" ", word, limit + 1) + 1, limit)
+    after_space = min(text.rfind(" ", word_start, limit + 1) + 1, limit)
     # A dash at the beginning stays with what follows.
-    begins_with_dash = text[word] in _DASHES
-    floor = max(after_space, word + begins_with_dash)
+    begins_with_dash = text[word_start] in _DASHES
+    floor = max(after_space, word_start + begins_with_dash)
     if _BREAKABLE.search(text, floor, limit + 1):
         for place in range(limit, floor, -1):
             if _may_break(text, place, end):
                 return place
-    if after_space > word:
+    if after_space > word_start:
         return after_space
-    return _end_of_cluster(text, word, limit)
+    return _end_of_cluster(text, word_start, limit)
 
 
-def _end_of_cluster(text: str, word: int, limit: int) -> int:
+def _end_of_cluster(text: str, word_start: int, limit: int) -> int:
     """`limit`, or a place before it where a word that is wider than a row may be parted."""
-    for place in range(limit, word, -1):
+    for place in range(limit, word_start, -1):
         if not is_inside(text, place) or is_between_clusters(text, place):
             return place
     return limit

@@ -79,13 +79,13 @@ class AnswersPane(CommandTarget, LongText):
             self._draw_all()
             self.post_message(self.Rewrapped())
         if self._followed:
-            self._scroll_to_newest()
+            self.show_newest()
 
     def show_exchanges(self, exchanges: list[Exchange]) -> None:
         self.exchanges = list(exchanges)
         self._draw_all()
         self.set_cursor(("question", len(exchanges) - 1), scroll=False)
-        self._scroll_to_newest()
+        self.show_newest()
 
     def change_last(self, **changes: Any) -> None:
         """Draw the last exchange with other fields."""
@@ -104,7 +104,8 @@ class AnswersPane(CommandTarget, LongText):
     @property
     def last_rows(self) -> int:
         """Rows of the last exchange, together with a folded one directly above it."""
-        if self._index.find_key(("question", 0)) is None:
+        is_drawn = self._index.find_key(("question", 0)) is not None
+        if not is_drawn:
             return 0
         last = len(self.exchanges) - 1
         start = self._last_start
@@ -197,16 +198,13 @@ class AnswersPane(CommandTarget, LongText):
         last = len(self.exchanges) - 1
         self.replace_from(self._last_start, self._draw(last))
         if was_following:
-            self._scroll_to_newest()
+            self.show_newest()
 
     def show_newest(self) -> None:
         """Scroll to the last exchange, once the pane has its new height."""
-        self._scroll_to_newest()
+        self.call_after_refresh(self._scroll_to_newest)
 
     def _scroll_to_newest(self) -> None:
-        self.call_after_refresh(self._show_newest)
-
-    def _show_newest(self) -> None:
         """Scroll to the end of the last exchange.
 
         If it is answered and longer than the pane, scroll to its beginning.
@@ -265,6 +263,7 @@ class AnswersPane(CommandTarget, LongText):
         return True
 
     def on_long_text_clicked(self, event: Clicked) -> None:
+        """Follow a link, or the target of a row; in an answer only its links."""
         kind = event.block_key[0] if isinstance(event.block_key, tuple) else ""
         target = event.link if isinstance(event.link, AnswerTarget) else None
         if target is None and kind != "answer":

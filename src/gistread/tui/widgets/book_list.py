@@ -28,7 +28,8 @@ _GAP = 2
 _LEAST_TITLE = 16
 _WITH_BAR, _WITH_AUTHOR = 76, 60  # Narrower lists leave those columns out.
 _AUTHOR_SHARE = 0.35  # Least share of the author in the room for title and author
-_MOST_WORDS = 96  # Most cells of title and author: in wider rows the eye loses the line
+# Most cells of title and author: in wider rows the eye loses the line
+_WIDEST_NAMES = 96
 _SAMPLE = "A tale of suspense that comes with gistread: a quarter of an hour to read."
 
 
@@ -48,12 +49,13 @@ class Columns:
         """
         bar = _BAR if width >= _WITH_BAR else 0
         facts = _LENGTH + bar + _PERCENT + 2 * _GAP
-        words = min(_MOST_WORDS, max(_LEAST_TITLE, width - facts - _GAP))
+        # For title and author
+        room = min(_WIDEST_NAMES, max(_LEAST_TITLE, width - facts - _GAP))
         if width < _WITH_AUTHOR:
-            return cls(words, 0, bar)
-        beside_titles = words - title - _GAP
-        author = max(int(_AUTHOR_SHARE * words), min(author, beside_titles))
-        return cls(words - author - _GAP, author, bar)
+            return cls(room, 0, bar)
+        beside_titles = room - title - _GAP
+        author = max(int(_AUTHOR_SHARE * room), min(author, beside_titles))
+        return cls(room - author - _GAP, author, bar)
 
 
 class BookList(RowList):
@@ -202,7 +204,10 @@ def _cell(text: str, cells: int) -> str:
 
 
 def about(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
-    """Title, author and facts, such as `Emma · Jane Austen · 47% read · EPUB`."""
+    """Title, author and facts, such as `Emma · Jane Austen · 47% read · EPUB`.
+
+    `read`: how far a model has read the book.
+    """
     facts = [entry.title, ", ".join(entry.authors) or "unknown author"]
     if entry.finished and entry.was_begun:
         facts.append("finished")

@@ -107,8 +107,10 @@ class QuestionInput(HistoryInput):
     suggested: tuple[str, ...] = ()
 
     def on_key(self, event: events.Key) -> None:
-        number = int(event.key) if event.key.isdecimal() else 0
-        if not self.value and 0 < number <= len(self.suggested):
+        if self.value or not event.key.isdecimal():
+            return
+        number = int(event.key)
+        if 0 < number <= len(self.suggested):
             event.stop()
             event.prevent_default()
             self.post_message(self.Asked(self.suggested[number - 1]))
@@ -278,7 +280,10 @@ class InputLine(Vertical):
         self.screen.set_focus(line)
 
     def close(self, *, back: bool = True) -> None:
-        """Hide the line and give the focus `back`; what was typed goes into the history."""
+        """Hide the line; what was typed goes into the history.
+
+        `back`: whether to give the focus back to the widget that had it.
+        """
         self._line.keep(self.words.strip())
         self._client = InputLineClient()
         if back and self._focused_before is not None:

@@ -264,7 +264,10 @@ class _StatusPlace:
     def of(
         cls, status: Status, note: str, line: int, *, is_alone: bool
     ) -> "_StatusPlace":
-        """`line`: columns of the line. `is_alone`: whether no keys are shown."""
+        """`line`: columns of the line, 0 before there is a size.
+
+        `is_alone`: whether no keys are shown.
+        """
         is_error = status.tone == "error"
         around = _PADDING + _SIGN
         least = around + cell_len(status.parts[0])
@@ -272,7 +275,7 @@ class _StatusPlace:
         beside_keys = line if is_alone else _most_beside_keys(line, note)
         is_displaced = _is_displaced(least, note_cells, line, beside_keys)
         if is_displaced and not is_error:
-            status = Status(("",), " ")
+            status = Status(("",), " ")  # The note stands instead of it.
             least = around
             note_cells = cell_len(note)
         needs_line = is_error or least > beside_keys
@@ -293,7 +296,10 @@ def _draw_status(place: _StatusPlace) -> Content:
 
 
 def _is_displaced(least: int, note_cells: int, line: int, beside_keys: int) -> bool:
-    """Whether a note leaves no room for a status that needs at least `least` cells."""
+    """Whether a note leaves no room for a status that needs at least `least` cells.
+
+    A status that needs more than `beside_keys` has the whole line.
+    """
     available = line if least > beside_keys else beside_keys
     return line > 0 and note_cells > 0 and least + note_cells > available
 

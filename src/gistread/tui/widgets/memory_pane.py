@@ -52,7 +52,7 @@ class MemoryPane(CommandTarget, LongText):
         # By page: what its blocks show, and the blocks
         self._made: dict[int, tuple[object, list[Block]]] = {}
         self.story = StoryPart()  # The book without front matter and imprint
-        # (key, width) of the page under way, and its most rows so far
+        # (key, width) of the page under way when it was last drawn, and its most rows so far
         self._begun_rows: tuple[Hashable, int] = (None, 0)
 
     def show_memory(self, memory: GistMemory | None) -> None:
@@ -94,8 +94,8 @@ class MemoryPane(CommandTarget, LongText):
         key_and_width = (block.key, self.row_width)
         rows = lay_out(block, self.row_width).rows
         most = rows
-        before, most_before = self._begun_rows
-        if before == key_and_width:
+        key_and_width_before, most_before = self._begun_rows
+        if key_and_width_before == key_and_width:
             most = max(rows, most_before)
         self._begun_rows = key_and_width, most
         return replace(block, text=block.text + "\n" * (most - rows))
@@ -278,9 +278,10 @@ class MemoryPane(CommandTarget, LongText):
         if opening is None or self.memory is None:
             self.open_page(number, OpenedBy.PERSON)
         else:
-            shown = self.memory.book, self.memory.entry(number).page, self.view
-            is_in_part = bool(memory_blocks.excerpt_of(*shown))
-            if is_in_part or memory_blocks.stays_gist(*shown):
+            book = self.memory.book
+            page = self.memory.entry(number).page
+            is_in_part = bool(memory_blocks.excerpt_of(book, page, self.view))
+            if is_in_part or memory_blocks.stays_gist(book, page, self.view):
                 self.view.opened[number] = replace(opening, whole=True)
             else:
                 del self.view.opened[number]
