@@ -22,6 +22,8 @@ from gistread.memory.sizes import (
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
+    """Something derived from a memory that makes answers faster or better."""
+
     name: str  # For people, in the plural
     _build: Callable[[GistMemory, Engine], AsyncGenerator[ArtifactProgress, None]]
     _remaining: Callable[[GistMemory], RemainingWork]
@@ -31,38 +33,42 @@ class Artifact:
     async def build(
         self, memory: GistMemory, engine: Engine
     ) -> AsyncGenerator[ArtifactProgress, None]:
-        """Build what is missing for the pages read so far, at least one. Raises EngineError."""
-        if not self.only_long or await _outgrows_window(memory, engine):
-            async with aclosing(self._build(memory, engine)) as building:
-                async for progress in building:
-                    yield progress
+        """Build what is missing for the pages read so far. Raises EngineError."""
+        if not await self._is_needed(memory, engine):
+            return
+        async with aclosing(self._build(memory, engine)) as building:
+            async for progress in building:
+                yield progress
 
     async def remaining(self, memory: GistMemory, engine: Engine) -> RemainingWork:
         """Estimate the work left, unread pages included. Generates no text. Raises EngineError."""
-        if not self.only_long or await _outgrows_window(memory, engine):
+        if await self._is_needed(memory, engine):
             return await asyncio.to_thread(self._remaining, memory)
         return RemainingWork(0, 0, needless=True)
 
+    async def _is_needed(self, memory: GistMemory, engine: Engine) -> bool:
+        return not self.only_long or await _outgrows_window(memory, engine)
+
 
 async def _outgrows_window(memory: GistMemory, engine: Engine) -> bool:
+    """Whether the gists leave no room for a question and the pages opened for it."""
     if not memory.entries:
         return False
-    page_words = sum(entry.page.words for entry in memory.entries) / len(memory.entries)
+    words = sum(entry.page.words for entry in memory.entries)
+    page_words = words / len(memory.entries)
     open_pages = PAGES_OPEN * page_words * TOKENS_PER_WORD
     room = engine.info.context_tokens - PROMPT_TOKENS - ANSWER_TOKENS - open_pages
-    # No vocabulary reaches two words a token, so a very long memory need not be counted.
+    # A token has less than two words, so a very long memory need not be counted.
     if memory.gist_words / 2 > room:
         return True
-    return (
-        await engine.count("\n\n".join(entry.gist.text for entry in memory.entries))
-        > room
-    )
+    gists = "\n\n".join(entry.gist.text for entry in memory.entries)
+    return await engine.count(gists) > room
 
 
 _ALL = (
     Artifact("summaries", tree.build, tree.remaining),
     Artifact(
-        "summaries of a long memory",  # Also that of the whole book
+        "summaries of a long memory",  # Including the summary of the whole book
         partial(tree.build, whole=True),
         partial(tree.remaining, whole=True),
         only_long=True,

@@ -1,4 +1,4 @@
-"""Saves the results of model checks by fingerprint; the starter's is shipped."""
+"""Saves the results of model checks by fingerprint. The result of the starter is shipped."""
 
 import contextlib
 from collections.abc import Callable
@@ -19,20 +19,24 @@ SHIPPED = Path(__file__).with_name("starter_check.json")
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    answers: bool  # It answers questions by what it reads
+    """What a model can do."""
+
+    answers: bool  # It answers questions from what it reads
     abstains: bool  # It says so if the text does not answer
     line: str  # For people, such as `answers questions; gists in its own words`
     chooses: bool = True  # It can name one of several options by its letter
     is_usable: bool = True
-    right: int = 0  # Questions about a text answered rightly, of `asked`
+    # Questions about a text: how many were asked and answered rightly
+    right: int = 0
     asked: int = 0
-    # Questions that the text does not answer, noticed of `unanswerable`
+    # Questions that the text does not answer: how many were asked, and noticed to be such
     refused: int = 0
     unanswerable: int = 0
     ends_turns: bool = True  # It ends its turns, without text of its chat template
-    gists: int = 0  # Gists that passed the guard, of `passages`
+    # Passages to gist: how many there were, and whose gists passed the guard
+    gists: int = 0
     passages: int = 0
-    faults: tuple[str, ...] = ()  # Distinct faults of the others
+    faults: tuple[str, ...] = ()  # Distinct faults of the other gists
     seconds: float = 0.0  # Duration of the check
 
 
@@ -40,13 +44,12 @@ class CheckResult:
 def _shipped() -> tuple[str, CheckResult | None]:
     """Fingerprint and result of the starter with its adapter, from `research.training.check`."""
     entry = orjson.loads(SHIPPED.read_bytes())
-    return entry["fingerprint"], _result(
-        to_json({"format": FORMAT, **entry["verdict"]})
-    )
+    verdict = to_json({"format": FORMAT, **entry["verdict"]})
+    return entry["fingerprint"], _result(verdict)
 
 
 class CheckResults(Database):
-    """The saved results. Read on every access, since another process may have written one."""
+    """The saved results. They are read on every access: another process may have written one."""
 
     def __init__(self, paths: Paths, library: str) -> None:
         """`library` is the version of the engine; results of other versions are ignored."""
@@ -54,10 +57,11 @@ class CheckResults(Database):
         self._library = library
 
     def get(self, fingerprint: str) -> CheckResult | None:
-        rows = (row for row in self._rows() if row["fingerprint"] == fingerprint)
-        saved = next((_result(row["verdict"]) for row in rows), None)
-        if saved:
-            return saved
+        for row in self._rows():
+            if row["fingerprint"] == fingerprint:
+                saved = _result(row["verdict"])
+                if saved:
+                    return saved
         shipped_fingerprint, shipped = _shipped()
         if fingerprint != shipped_fingerprint:
             return None
@@ -66,28 +70,32 @@ class CheckResults(Database):
     def by_file(self) -> Callable[[Path], CheckResult | None]:
         """A function that gives the result for a model's file.
 
-        None if it was not checked or has changed since.
+        It returns None if the file was not checked or has changed since.
         """
-        known = {
-            _FileState(row["path"], row["size"], row["modified_ns"]): _result(
-                row["verdict"]
-            )
-            for row in self._rows()
-        }
-        return lambda path: known.get(_state_of(path)) if known else None
+        known: dict[_FileState, CheckResult | None] = {}
+        for row in self._rows():
+            state = _FileState(row["path"], row["size"], row["modified_ns"])
+            known[state] = _result(row["verdict"])
+
+        def result_of(path: Path) -> CheckResult | None:
+            return known.get(_state_of(path)) if known else None
+
+        return result_of
 
     def save(self, fingerprint: str, path: Path | None, verdict: CheckResult) -> None:
+        key = {"fingerprint": fingerprint, "library": self._library}
         values = {
             **asdict(_state_of(path)),
             "verdict": to_json({"format": FORMAT, **asdict(verdict)}),
         }
         with contextlib.suppress(StorageError):
-            self.put_row(
-                "checks", {"fingerprint": fingerprint, "library": self._library}, values
-            )
+            self.put_row("checks", key, values)
 
     def _rows(self) -> list[Row]:
-        """Another version of llama.cpp's bindings may run a model differently, or not at all."""
+        """The results of this version of llama.cpp's bindings.
+
+        Another version may run a model differently, or not at all.
+        """
         with contextlib.suppress(StorageError):
             return self.rows("SELECT * FROM checks WHERE library = ?", self._library)
         return []
@@ -95,7 +103,7 @@ class CheckResults(Database):
 
 @dataclass(frozen=True, slots=True)
 class _FileState:
-    """What tells whether a file has changed; empty if it cannot be read."""
+    """Shows whether a file has changed. Empty if it cannot be read."""
 
     path: str = ""
     size: int = 0
@@ -114,6 +122,7 @@ def _state_of(path: Path | None) -> _FileState:
 
 
 def _result(verdict: str) -> CheckResult | None:
+    """The result from its JSON; None for another format."""
     facts = from_json(verdict)
     if facts.get("format") != FORMAT:
         return None

@@ -1,6 +1,6 @@
 """Stores artifacts derived from a memory.
 
-Each is kept under a hash of its texts and prompts, so that no record becomes stale.
+The key of each is a hash of its texts and prompts, so that no record becomes stale.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ def key_of(*parts: str) -> str:
 
 
 class DerivedRecords:
-    """Records by kind and key, read on first use. Without a `path` they are kept in memory only.
+    """Records by kind and key, read on first use. Without a `path` they are not saved.
 
     `notice`: one line about the file, or empty.
     """
@@ -79,7 +79,8 @@ class DerivedRecords:
         if self._path is None:
             return known
         with contextlib.suppress(StorageError):
-            for line in read_records(self._path)[0]:
+            lines, _ = read_records(self._path)
+            for line in lines:
                 match line:
                     case {"kind": str(kind), "key": str(key), "record": dict(record)}:
                         known[kind, key] = record

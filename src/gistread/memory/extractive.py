@@ -1,6 +1,6 @@
-"""Makes a gist of a page's own sentences: the most telling, or those nearest to the model's.
+"""Makes a gist of a page's own sentences: the most telling, or those nearest to a model's gist.
 
-It replaces the gist of a model whose attempts failed the guard.
+It is used if the attempts of a model failed the guard, or if its gists must quote.
 """
 
 import re
@@ -24,12 +24,14 @@ _MIN_SENTENCE_WORDS = 4  # A shorter sentence means little without the one befor
 # Weight of a word of the task: more than all words of the page together
 _TASK_WEIGHT = 1000.0
 _LONG_WORD = 8
-_LEAST_WORTH = 0.3  # Share of the best sentence's score that a quoted one has at least
-_MOST_OF_BUDGET = 1.1
-_DAMPING_TERMS = 4  # Added to a sentence's, so that short sentences do not always win
-# Terms of more sentences are common (articles …).
+_LEAST_WORTH = 0.3  # Least worth of a quoted sentence, as a share of the best
+_MOST_OF_BUDGET = 1.1  # The budget may be exceeded by a tenth
+_DAMPING_TERMS = (
+    4  # Added to a sentence's terms, so that short sentences do not always win
+)
+# A term (an article …) is common if it is in more sentences than both of these.
 _FEWEST_COMMON = 3.0
-_COMMON_SHARE = 0.25
+_COMMON_SHARE = 0.25  # Of all sentences
 _LEADING_BONUS = 1.25  # The first sentence of a page sets the scene
 
 
@@ -45,14 +47,14 @@ def extract(text: str, budget_words: int, task: str = "") -> str:
 
 
 def quote(text: str, gist: str, budget_words: int) -> str:
-    """About `budget_words` words of whole sentences in order.
+    """About `budget_words` words of whole sentences in order, those nearest to a gist of this text.
 
-    Those that have most words of a gist of this text.
+    A sentence is near if it has many words of the gist.
     """
     sentences = _sentences(text)
-    terms, spread = _terms(sentences)
-    in_gist = set(shared_terms(gist)) & spread.keys()
-    weights = {term: log(len(sentences) / spread[term]) for term in in_gist}
+    terms, frequencies = _terms(sentences)
+    in_gist = set(shared_terms(gist)) & frequencies.keys()
+    weights = {term: log(len(sentences) / frequencies[term]) for term in in_gist}
 
     def worth(index: int, known: set[str]) -> float:
         new = sum(weights.get(term, 0.0) for term in terms[index].keys() - known)
@@ -72,17 +74,16 @@ def quote(text: str, gist: str, budget_words: int) -> str:
 
 def choose(sentences: Sequence[str], budget_words: int, task: str = "") -> list[int]:
     """Indices of the sentences that share most terms with the others, of `budget_words` in all."""
-    terms, spread = _terms(sentences)
-    common = max(_FEWEST_COMMON, _COMMON_SHARE * len(terms))
-    # The number of a term's sentences, or 0 for the commonest terms (articles …).
-    weight = {
-        term: float(count - 1) if count <= common else 0.0
-        for term, count in spread.items()
-    }
-    nearness = _nearness(terms, spread, task)
+    terms, frequencies = _terms(sentences)
+    most = max(_FEWEST_COMMON, _COMMON_SHARE * len(terms))
+    # In how many other sentences each term is; 0 for common terms (articles …)
+    weights: dict[str, float] = {}
+    for term, frequency in frequencies.items():
+        weights[term] = frequency - 1.0 if frequency <= most else 0.0
+    nearness = _nearness(terms, frequencies, task)
 
     def score(index: int, known: set[str]) -> float:
-        new = sum(weight[term] for term in terms[index] if term not in known)
+        new = sum(weights[term] for term in terms[index] if term not in known)
         bonus = _LEADING_BONUS if index == 0 else 1.0
         return bonus * new / (_DAMPING_TERMS + terms[index].total()) + nearness[index]
 
@@ -92,7 +93,8 @@ def choose(sentences: Sequence[str], budget_words: int, task: str = "") -> list[
 def _terms(sentences: Sequence[str]) -> tuple[list[Counter[str]], Counter[str]]:
     """The terms of each sentence, and how many sentences have each term."""
     terms = [Counter(shared_terms(sentence)) for sentence in sentences]
-    return terms, Counter(term for in_sentence in terms for term in in_sentence)
+    frequencies = Counter(term for of_sentence in terms for term in of_sentence)
+    return terms, frequencies
 
 
 def _choose(
@@ -109,14 +111,14 @@ def _choose(
     while True:
         room = budget_words * _MOST_OF_BUDGET - words
         best = None
-        most = 0.0
+        best_score = 0.0
         for index, size in enumerate(sizes):
             if index in chosen or not _MIN_SENTENCE_WORDS <= size <= room:
                 continue
-            worth = score(index, known)
-            if worth > most:
+            index_score = score(index, known)
+            if index_score > best_score:
                 best = index
-                most = worth
+                best_score = index_score
         if best is None:
             return sorted(chosen)
         chosen.add(best)
@@ -148,39 +150,38 @@ def shared_terms(text: str) -> list[str]:
 
 
 def _nearness(
-    terms: list[Counter[str]], spread: Counter[str], task: str
+    terms: list[Counter[str]], frequencies: Counter[str], task: str
 ) -> list[float]:
     """How many terms of the task each sentence has; rare terms count more."""
-    # In every language, long words carry the meaning and short ones (what, about) are in every
-    # question.
-    shares = {
-        term: min(1.0, len(word) / _LONG_WORD) ** 2
-        for word in task.split()
-        for term in shared_terms(word)
-    }
-    telling = {
-        term: share * log(1 + len(terms) / spread[term])
-        for term, share in shares.items()
-        if spread[term]
-    }
-    nearness = []
-    for in_sentence in terms:
-        near = _TASK_WEIGHT * sum(telling.get(term, 0.0) for term in in_sentence)
-        nearness.append(near / (_DAMPING_TERMS + in_sentence.total()))
+    weights: dict[str, float] = {}
+    for word in task.split():
+        # In every language, long words carry the meaning, and short ones (what, about) are in
+        # every question.
+        share = min(1.0, len(word) / _LONG_WORD) ** 2
+        for term in shared_terms(word):
+            if frequencies[term]:
+                weights[term] = share * log(1 + len(terms) / frequencies[term])
+    nearness: list[float] = []
+    for of_sentence in terms:
+        near = _TASK_WEIGHT * sum(weights.get(term, 0.0) for term in of_sentence)
+        nearness.append(near / (_DAMPING_TERMS + of_sentence.total()))
     return nearness
 
 
 def _beginning(sentences: list[str], budget_words: int) -> str:
-    telling = [
-        each for each in sentences if length(each) >= _MIN_SENTENCE_WORDS
-    ] or sentences
+    """The first sentences of sufficient length, or the beginning of the first."""
+    long = [
+        sentence for sentence in sentences if length(sentence) >= _MIN_SENTENCE_WORDS
+    ]
+    candidates = long or sentences
     limit = budget_words * _MOST_OF_BUDGET
-    totals = accumulate(map(length, telling))
-    taken = sum(1 for _ in takewhile(lambda total: total <= limit, totals))
-    return " ".join(telling[:taken]) or _cut(telling[0], budget_words)
+    totals = accumulate(map(length, candidates))
+    fitting = sum(1 for _ in takewhile(lambda total: total <= limit, totals))
+    return " ".join(candidates[:fitting]) or _cut(candidates[0], budget_words)
 
 
 def _cut(sentence: str, budget_words: int) -> str:
+    """The beginning of a sentence, also in a script without spaces."""
     words = sentence.split()
     if len(words) > budget_words:
         return " ".join(words[:budget_words]) + " …"
@@ -194,5 +195,5 @@ def _cut(sentence: str, budget_words: int) -> str:
 
 
 def length(text: str) -> int:
-    """The words of a text, or what its characters amount to in a script without spaces."""
+    """The number of words; in a script without spaces, estimated from the characters."""
     return max(count_words(text), len(text) // CHARACTERS_PER_WORD)

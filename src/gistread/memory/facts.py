@@ -1,13 +1,13 @@
 """Extracts atomic facts and key elements from each page (GraphReader, section 3.2).
 
-A grammar binds the model to the form of facts, and the guard checks them against the page.
-The graph joins elements that one fact names, after their names are normalised.
+A grammar binds the model to the form of facts, and the guard checks them against the page. In the
+graph, elements that the same fact names are neighbours. Their names are normalised first.
 """
 
 import asyncio
 import re
 from collections import Counter, defaultdict
-from collections.abc import AsyncGenerator, Iterable, Mapping, Set
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -15,6 +15,7 @@ from gistread import prompts
 from gistread.book.sentences import sentence_spans
 from gistread.engine.protocol import (
     NO_USAGE,
+    Completion,
     Engine,
     Message,
     Priority,
@@ -34,9 +35,11 @@ _KIND = "facts"
 _MAX_FACTS = 14
 _MAX_ELEMENTS = 6
 _FACT_TOKENS = 40  # Mean length of a line
-_WORDS_PER_FACT = 40  # Words of the page for each fact
+_WORDS_PER_FACT = 40  # A page may have one fact for so many words
 _FACT_SENTENCE_WORDS = 18
+_LONGEST_FACT = 200  # Characters of a page without a sentence
 
+_FAULTS_OF_FACTS = (Fault.FOREIGN_NAMES, Fault.REFUSAL, Fault.PROMPT)
 _NARRATOR = "narrator"
 _MIN_SHARED = 0.6  # Least share of a fact's words that occur on its page
 
@@ -44,9 +47,11 @@ _GRAMMAR = rf"""root ::= line{{1,{_MAX_FACTS}}}
 line ::= "- " [^\n|]{{12,220}} " | " element ("; " element){{0,{_MAX_ELEMENTS - 1}}} "\n"
 element ::= [^\n|;]{{2,40}}
 """
-_LINE = re.compile(r"- ([^\n|]+?) *\| *([^\n|]+)\n")
-# A word may contain a hyphen; two are a dash
+# "- Ann hides the letter | Ann; letter": a fact and its elements
+_LINE = re.compile(r"- (?P<fact>[^\n|]+?) *\| *(?P<elements>[^\n|]+)\n")
+# A word may contain a hyphen; two are a dash.
 _CAPITALISED = r"[^\W\d_a-z](?:[\w’']|-(?!-))*"
+# Capitalised words that do not begin a sentence
 _NAME = re.compile(rf"(?<![.!?…]\s)(?<!^)\b{_CAPITALISED}(?:\s+{_CAPITALISED})*")
 
 
@@ -57,7 +62,7 @@ class Fact:
     elements: tuple[str, ...]  # The key elements it names, as written
 
 
-_Line = tuple[str, tuple[str, ...]]  # A fact and its elements
+_FactLine = tuple[str, tuple[str, ...]]  # A fact and its elements
 _REPEAT_PENALTY = 1.1
 
 
@@ -77,43 +82,47 @@ async def build(
             if _known(memory, entry) is not None:
                 return NO_USAGE
             text = memory.text_of(entry.page)
-            most = _most_facts(count_words(text))
-            prompt = (Message("user", prompts.load("extract").fill(text=text)),)
-            room = engine.info.context_tokens - await engine.measure(prompt)
-            sampling = Sampling(
-                max(1, min(most * _FACT_TOKENS, room)),
-                repeat_penalty=_REPEAT_PENALTY,
-                grammar=_GRAMMAR,
-            )
-            reply = await engine.complete(prompt, sampling, priority)
+            reply = await _extract(text, engine, priority)
             written = reply.text
             if reply.finish == "end":
-                written += "\n"  # Its last line is whole
-            lines = _lines_of(written)
-            before = told_before(
-                memory.book.text, entry.page.start, engine.info.wording
-            )
-            kept = _borne_out(lines, text, before) or _sentences_as_facts(text)
-            facts = [[fact, list(elements)] for fact, elements in kept]
+                written += "\n"  # The last line is complete.
+            start = entry.page.start
+            before = told_before(memory.book.text, start, engine.info.wording)
+            lines = _supported(_lines_of(written), text, before)
+            if not lines:
+                lines = _sentences_as_facts(text)
+            facts = [[fact, list(elements)] for fact, elements in lines]
             memory.derived.put(_KIND, _key(text), {"facts": facts})
             return reply.usage
 
     done = 0
-    async with aclosing(
-        as_finished([asyncio.create_task(extract_from(entry)) for entry in entries])
-    ) as costs:
+    tasks = [asyncio.create_task(extract_from(entry)) for entry in entries]
+    async with aclosing(as_finished(tasks)) as costs:
         async for cost in costs:
-            done, usage = done + 1, usage + cost
+            done += 1
+            usage += cost
             if cost != NO_USAGE:
                 yield ArtifactProgress(done, len(entries), usage)
 
 
-def _lines_of(reply: str) -> list[_Line]:
-    """The whole lines of a reply."""
-    lines = []
+async def _extract(page: str, engine: Engine, priority: Priority) -> Completion:
+    """The lines that the model writes about a page."""
+    prompt = (Message("user", prompts.load("extract").fill(text=page)),)
+    room = engine.info.context_tokens - await engine.measure(prompt)
+    tokens = min(_most_facts(count_words(page)) * _FACT_TOKENS, room)
+    sampling = Sampling(
+        max(1, tokens), repeat_penalty=_REPEAT_PENALTY, grammar=_GRAMMAR
+    )
+    return await engine.complete(prompt, sampling, priority)
+
+
+def _lines_of(reply: str) -> list[_FactLine]:
+    """The complete lines of a reply."""
+    lines: list[_FactLine] = []
     for match in _LINE.finditer(reply):
-        elements = (element.strip() for element in match[2].split(";"))
-        lines.append((" ".join(match[1].split()), tuple(filter(None, elements))))
+        fact = " ".join(match["fact"].split())
+        elements = [element.strip() for element in match["elements"].split(";")]
+        lines.append((fact, tuple(filter(None, elements))))
     return lines
 
 
@@ -122,9 +131,10 @@ def known_facts(memory: GistMemory) -> tuple[Fact, ...]:
 
     Hashes the whole text: run it in a thread.
     """
-    return tuple(
-        fact for entry in memory.read_entries for fact in _known(memory, entry) or ()
-    )
+    facts: list[Fact] = []
+    for entry in memory.read_entries:
+        facts += _known(memory, entry) or ()
+    return tuple(facts)
 
 
 def remaining(memory: GistMemory) -> RemainingWork:
@@ -136,12 +146,13 @@ def remaining(memory: GistMemory) -> RemainingWork:
     page_words = [entry.page.words for entry in read if _known(memory, entry) is None]
     done = len(read) - len(page_words)
     page_words += unread_page_words(memory)
-    task = count_words(prompts.load("extract").own_words)
+    task_words = count_words(prompts.load("extract").own_words)
+    prompt_words = sum(words + task_words for words in page_words)
     return RemainingWork(
         done,
-        done + len(page_words),
-        round(sum(words + task for words in page_words) * TOKENS_PER_WORD),
-        sum(_most_facts(words) * _FACT_TOKENS for words in page_words),
+        total=done + len(page_words),
+        prefilled=round(prompt_words * TOKENS_PER_WORD),
+        generated=sum(_most_facts(words) * _FACT_TOKENS for words in page_words),
     )
 
 
@@ -154,6 +165,7 @@ def _key(text: str) -> str:
 
 
 def _known(memory: GistMemory, entry: MemoryEntry) -> list[Fact] | None:
+    """The facts of a page; None if they were not extracted yet."""
     match memory.derived.get(_KIND, _key(memory.text_of(entry.page))):
         case {"facts": list(lines)}:
             return [
@@ -163,30 +175,29 @@ def _known(memory: GistMemory, entry: MemoryEntry) -> list[Fact] | None:
     return None
 
 
-def _borne_out(lines: Iterable[_Line], page: str, before: str) -> list[_Line]:
-    """The facts that their page bears out, each with the elements that the page names.
+def _supported(lines: Iterable[_FactLine], page: str, before: str) -> list[_FactLine]:
+    """The facts that their page supports, each with the elements that the page names.
 
     `before`: the text before the page.
     """
     own_words = prompts.load("extract").own_words
     terms = set(shared_terms(page))
-    kept: dict[str, _Line] = {}
+    supported: dict[str, _FactLine] = {}
     for fact, elements in lines:
         draft = Draft(fact, page, own_words, told_before=before)
-        is_faulty = find_fault(
-            draft, (Fault.FOREIGN_NAMES, Fault.REFUSAL, Fault.PROMPT)
-        )
+        is_faulty = find_fault(draft, _FAULTS_OF_FACTS)
         own_terms = set(shared_terms(fact)) - _added_names(fact, page, before)
         least_shared = max(1, _MIN_SHARED * len(own_terms))
         if is_faulty or len(own_terms & terms) < least_shared:
             continue
-        named = tuple(
+        named = [
             element
             for element in elements[:_MAX_ELEMENTS]
             if element in page or not terms.isdisjoint(shared_terms(element))
-        )
-        kept.setdefault(fact.casefold(), (fact, named or tuple(elements_in(fact))))
-    return list(kept.values())
+        ]
+        line = (fact, tuple(named or elements_in(fact)))
+        supported.setdefault(fact.casefold(), line)
+    return list(supported.values())
 
 
 def _added_names(fact: str, page: str, before: str) -> set[str]:
@@ -194,38 +205,41 @@ def _added_names(fact: str, page: str, before: str) -> set[str]:
 
     `before`: the text before the page, which has these names.
     """
-    words = (match[0] for match in re.finditer(_CAPITALISED, fact))
+    words = re.findall(_CAPITALISED, fact)
     names = [word for word in words if word not in page and word in before]
     return set(shared_terms(" ".join([*names, _NARRATOR])))
 
 
-_LONGEST_FACT = 200  # Characters of a page without a sentence
-
-
-def _sentences_as_facts(page: str) -> list[_Line]:
+def _sentences_as_facts(page: str) -> list[_FactLine]:
+    """Sentences of a page in place of facts; its beginning if it has no sentence."""
     most = max(1, min(_MAX_FACTS, count_words(page) // _WORDS_PER_FACT))
-    own = extract(page, most * _FACT_SENTENCE_WORDS)
-    sentences = [" ".join(own[start:end].split()) for start, end in sentence_spans(own)]
-    facts = [
-        (sentence, tuple(elements_in(sentence))) for sentence in sentences if sentence
-    ]
-    return facts or [(" ".join(page.split())[:_LONGEST_FACT], ())]
+    extracted = extract(page, most * _FACT_SENTENCE_WORDS)
+    facts: list[_FactLine] = []
+    for start, end in sentence_spans(extracted):
+        sentence = " ".join(extracted[start:end].split())
+        if sentence:
+            facts.append((sentence, tuple(elements_in(sentence))))
+    if facts:
+        return facts
+    beginning = " ".join(page.split())[:_LONGEST_FACT]
+    return [(beginning, ())]
 
 
 def elements_in(sentence: str) -> list[str]:
     """The names in a sentence (capitalised words inside it), then its longest other words."""
-    matches = (match[0].strip("’'-") for match in _NAME.finditer(sentence))
-    names = list(
-        dict.fromkeys(name for name in matches if len(name) > 2 or not name.isascii())
-    )
+    names: dict[str, None] = {}
+    for match in _NAME.finditer(sentence):
+        name = match[0].strip("’'-")
+        if len(name) > 2 or not name.isascii():
+            names[name] = None
     in_names = " ".join(names)
-    others = dict.fromkeys(
-        word for word in re.findall(r"[^\W\d_]{5,}", sentence) if word not in in_names
-    )
-    return [*names, *sorted(others, key=len, reverse=True)][:_MAX_ELEMENTS]
+    long_words = dict.fromkeys(re.findall(r"[^\W\d_]{5,}", sentence))
+    others = [word for word in long_words if word not in in_names]
+    others.sort(key=len, reverse=True)
+    return [*names, *others][:_MAX_ELEMENTS]
 
 
-# A name after one of these is not the same name alone: Lady Fortunato is not Fortunato.
+# A name after one of these words is another's: Lady Fortunato is not Fortunato.
 _OF_ANOTHER = """
 lady mrs miss ms mistress madam madame mme mlle mademoiselle dame
 señora señorita signora signorina frau fräulein mevrouw pani
@@ -236,77 +250,73 @@ queen king prince princess duchess duke countess count baroness baron house cast
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A key element, the facts that name it, and its neighbours' keys, most frequent first."""
+    """A key element: a name or a thing that facts are about."""
 
     key: str
     name: str  # Its most frequent written form
-    facts: tuple[Fact, ...]
-    neighbours: tuple[str, ...]
+    facts: tuple[Fact, ...]  # That name it
+    neighbours: tuple[
+        str, ...
+    ]  # Keys of elements in the same facts, the most frequent first
 
 
 def build_graph(facts: tuple[Fact, ...], language: str = "") -> Mapping[str, Element]:
     """The graph by key, in order of first appearance. `language` is a BCP 47 tag."""
     terms = Terms(language)
-    written: dict[str, Counter[str]] = defaultdict(Counter)
+    forms_of: dict[str, Counter[str]] = defaultdict(Counter)
     keys_of: dict[Fact, list[str]] = {}
     for fact in facts:
-        keys = [
-            (_element_key(element, terms), element.strip()) for element in fact.elements
-        ]
-        for key, form in keys:
+        keys_of[fact] = []
+        for element in fact.elements:
+            key = _element_key(element, terms)
             if key:
-                written[key][form] += 1
-        keys_of[fact] = [key for key, _ in keys if key]
-    merged = _merge_keys(written, _keys_of_others(terms))
+                forms_of[key][element.strip()] += 1
+                keys_of[fact].append(key)
+    merged = _merge_keys(forms_of, terms)
     facts_of: dict[str, dict[Fact, None]] = defaultdict(dict)
-    beside: dict[str, Counter[str]] = defaultdict(Counter)
+    neighbours_of: dict[str, Counter[str]] = defaultdict(Counter)
     for fact in facts:
-        nodes = list(dict.fromkeys(merged[key] for key in keys_of[fact]))
-        for node in nodes:
-            facts_of[node][fact] = None
-            beside[node].update(other for other in nodes if other != node)
-    return {
-        key: Element(
-            key,
-            _usual_form(written[key]),
-            tuple(facts_of[key]),
-            tuple(other for other, _ in beside[key].most_common()),
-        )
-        for key in facts_of
-    }
-
-
-def _keys_of_others(terms: Terms) -> set[str]:
-    return {_element_key(word, terms) for word in _OF_ANOTHER.split()}
+        keys = list(dict.fromkeys(merged[key] for key in keys_of[fact]))
+        for key in keys:
+            facts_of[key][fact] = None
+            neighbours_of[key].update(other for other in keys if other != key)
+    graph: dict[str, Element] = {}
+    for key, facts_with_key in facts_of.items():
+        name = _usual_form(forms_of[key])
+        neighbours = tuple(other for other, _ in neighbours_of[key].most_common())
+        graph[key] = Element(key, name, tuple(facts_with_key), neighbours)
+    return graph
 
 
 def _usual_form(forms: Counter[str]) -> str:
-    """The most frequent form; among equals one with a capital, then the shortest."""
+    """The most frequent form; if several are, one with a capital, then the shortest."""
     return max(forms, key=lambda form: (forms[form], form[:1].isupper(), -len(form)))
 
 
 def _element_key(element: str, terms: Terms) -> str:
+    """The stems of an element's words without articles: "lette" for "the letters"."""
     words = [word.removesuffix("'s").strip("'") for word in terms.words(element)]
-    counted = [word for word in words if word not in ARTICLES] or words
-    return " ".join(folded(terms.stem(word)) for word in counted if word)
+    without_articles = [word for word in words if word not in ARTICLES]
+    return " ".join(
+        folded(terms.stem(word)) for word in without_articles or words if word
+    )
 
 
-def _merge_keys(
-    written: Mapping[str, Counter[str]], of_another: Set[str]
-) -> dict[str, str]:
+def _merge_keys(forms_of: Mapping[str, Counter[str]], terms: Terms) -> dict[str, str]:
     """The key that stands for each: a full name for its last word, if only one ends with it.
 
-    `written`: the forms of each key in the facts.
+    `forms_of`: the written forms of each key.
     """
-    names = {key for key, forms in written.items() if _usual_form(forms)[:1].isupper()}
-    ends: dict[str, list[str]] = defaultdict(list)
-    for key in written:
+    names = {key for key, forms in forms_of.items() if _usual_form(forms)[:1].isupper()}
+    full_names: dict[str, list[str]] = defaultdict(list)  # By the last word
+    for key in forms_of:
         first, _, last = key.rpartition(" ")
         if first and key in names:
-            ends[last].append(key)
-    home = {key: key for key in written}
-    for key in written:
-        full = ends[key] if " " not in key and key in names else []
-        if len(full) == 1 and of_another.isdisjoint(full[0].split()):
-            home[key] = full[0]
-    return home
+            full_names[last].append(key)
+    of_another = {_element_key(word, terms) for word in _OF_ANOTHER.split()}
+    merged = {key: key for key in forms_of}
+    for key in names & full_names.keys():
+        full_name, *others = full_names[key]
+        if not others and of_another.isdisjoint(full_name.split()):
+            merged[key] = full_name
+    return merged

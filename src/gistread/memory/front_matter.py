@@ -1,6 +1,6 @@
 """Finds the front matter of a book (title page, imprint, contents) and the back matter.
 
-No model reads them.
+The model reads neither.
 """
 
 import re
@@ -24,7 +24,7 @@ _TOLD_AT_THE_END = frozenset(
     ("endnotes", "footnotes", "transcribersnote", "transcribersnotes", "abouttheauthor")
 )
 _GIST_WORDS = 40
-# Words of a paragraph that is too long for a title page or a table of contents
+# A paragraph with so many words is too long for a title page or a table of contents.
 _PROSE_WORDS = 40
 
 
@@ -33,31 +33,33 @@ def front_matter_end(book: Book) -> int:
     if book.volumes:
         return 0
     for chapter in book.chapters:
-        title = _plain(chapter.title)
-        if title not in _TITLES and not (
-            title == _plain(book.title) and not _has_prose(book, chapter)
-        ):
+        if not _is_front_matter(book, chapter):
             return _heading_after_titles(book, chapter) or chapter.start
     return 0
 
 
-def back_matter_start(book: Book) -> int:
-    """Offset of the imprint or notes behind the last chapter.
+def _is_front_matter(book: Book, chapter: Chapter) -> bool:
+    """Whether a chapter has such a title, or is a title page."""
+    title = _plain(chapter.title)
+    if title in _TITLES:
+        return True
+    return title == _plain(book.title) and not _has_prose(book, chapter)
 
-    The length of the text if there are none.
-    """
-    story = [
+
+def back_matter_start(book: Book) -> int:
+    """Offset of the imprint or notes after the last chapter; else the length of the text."""
+    ends_of_story = [
         chapter.end
         for chapter in book.chapters[1:]
         if _plain(chapter.title) not in _TITLES
     ]
-    return max(story, default=len(book.text))
+    return max(ends_of_story, default=len(book.text))
 
 
 def imprint_start(book: Book) -> int:
-    """Offset of the colophon and imprint that end the book.
+    """Offset of the colophon and imprint that end the book; else the length of the text.
 
-    The length of the text if there are none. Notes before them do not count.
+    Notes before them do not count.
     """
     start = len(book.text)
     story_end = back_matter_start(book)
@@ -69,7 +71,7 @@ def imprint_start(book: Book) -> int:
 
 
 def story_of(book: Book) -> tuple[int, int]:
-    """(start, end) of the text without front and back matter; of all if nothing else is there."""
+    """(start, end) of the text without front and back matter; of all text if that is empty."""
     start, end = front_matter_end(book), back_matter_start(book)
     if book.text[start:end].strip():
         return start, end
@@ -77,43 +79,40 @@ def story_of(book: Book) -> tuple[int, int]:
 
 
 def _heading_after_titles(book: Book, chapter: Chapter) -> int:
-    """Offset of the first chapter's first heading if only title page and contents precede it.
+    """Offset of the first heading within a book's first chapter, after title page and contents.
 
-    Otherwise 0.
+    0 if there is none, or if it follows prose.
     """
-    headings = (
-        paragraph.start
-        for paragraph in book.paragraphs
-        if paragraph.kind is ParagraphKind.HEADING
-    )
-    heading = next(
-        (start for start in headings if chapter.start < start < chapter.end), 0
-    )
-    if chapter.start or _has_prose(book, replace(chapter, end=heading)):
+    if chapter.start > 0:
         return 0
-    return heading
+    for paragraph in book.paragraphs:
+        if paragraph.start >= chapter.end:
+            break
+        if paragraph.kind is ParagraphKind.HEADING and paragraph.start > 0:
+            before = replace(chapter, end=paragraph.start)
+            return 0 if _has_prose(book, before) else paragraph.start
+    return 0
 
 
 def _plain(title: str) -> str:
+    """The letters and digits of a title in lower case."""
     return re.sub(r"[\W_]+", "", title.casefold())
 
 
 def _has_prose(book: Book, chapter: Chapter) -> bool:
-    """Whether the chapter has prose.
-
-    A title page and contents, as at the start of a plain text, have none.
-    """
-    return any(
-        paragraph.kind is ParagraphKind.TEXT
-        and count_words(book.text[paragraph.start : paragraph.end]) >= _PROSE_WORDS
-        for paragraph in book.paragraphs
-        if chapter.start <= paragraph.start < chapter.end
-    )
+    """Whether the chapter has prose; a title page and contents have none."""
+    for paragraph in book.paragraphs:
+        is_within = chapter.start <= paragraph.start < chapter.end
+        if is_within and paragraph.kind is ParagraphKind.TEXT:
+            text = book.text[paragraph.start : paragraph.end]
+            if count_words(text) >= _PROSE_WORDS:
+                return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
 class StoryPart:
-    """The part of a book that a memory tells: no title page before it, no colophon after it."""
+    """The part of a book that a memory tells, without title page and colophon."""
 
     start: int = 0
     end: int | None = None  # None: the end of the book
@@ -124,8 +123,10 @@ class StoryPart:
 
     def leaves_out(self, page: Page) -> bool:
         """Whether most of a page is front matter, or the page is of the imprint at the end."""
-        is_before = (page.start + page.end) // 2 < self.start
-        return is_before or (self.end is not None and page.start >= self.end)
+        middle = (page.start + page.end) // 2
+        if middle < self.start:
+            return True
+        return self.end is not None and page.start >= self.end
 
 
 def without_imprint(memory: GistMemory, book: Book) -> GistMemory:
@@ -139,9 +140,9 @@ def without_imprint(memory: GistMemory, book: Book) -> GistMemory:
 
 
 def sections_ahead(memory: GistMemory, book: Book, end: int) -> list[Page]:
-    """The sections that the model has read from the offset `end` on, without the imprint.
+    """The sections from the offset `end` on that the model has read, without the imprint.
 
-    `memory`: not cut at `end`. `book`: the whole book.
+    `memory` must not be cut at `end`. `book`: the whole book.
     """
     read = without_imprint(memory, book).read_entries
     return [entry.page for entry in read if entry.page.start >= end]
@@ -166,18 +167,18 @@ def front_matter_entries(
         for paragraph in book.paragraphs
         if start < paragraph.start < end
     ]
-    for at, following in pairwise([*pauses, end]):
-        if at in chapters or count_words(book.text[start:following]) > max_words:
-            yield _entry(book, start, at)
-            start = at
+    for pause, next_pause in pairwise([*pauses, end]):
+        is_too_long = count_words(book.text[start:next_pause]) > max_words
+        if pause in chapters or is_too_long:
+            yield _entry(book, start, pause)
+            start = pause
     yield _entry(book, start, end)
 
 
 def _entry(book: Book, start: int, end: int) -> MemoryEntry:
+    """A page with a gist of its own words."""
     text = " ".join(book.text[start:end].split())
-    words = count_words(text)
-    gist = text if words <= _GIST_WORDS else extract(text, _GIST_WORDS)
-    source = GistSource.VERBATIM if gist == text else GistSource.EXTRACTIVE
-    return MemoryEntry(
-        Page(0, start, end, words), Gist(gist, count_words(gist), source)
-    )
+    page = Page(0, start, end, count_words(text))
+    words = text if page.words <= _GIST_WORDS else extract(text, _GIST_WORDS)
+    source = GistSource.VERBATIM if words == text else GistSource.EXTRACTIVE
+    return MemoryEntry(page, Gist(words, count_words(words), source))

@@ -13,7 +13,7 @@ from gistread.memory.model import Gist, GistSource, MemoryEntry, Page, PageSize
 from gistread.words import count_words
 
 _OPENING_WORDS = 40  # Words that stand for an unread section
-_OPENING_CHARACTERS = 600  # Text in which these words are looked for
+_OPENING_CHARACTERS = 600  # These words are taken from so many characters
 
 
 @dataclass
@@ -22,28 +22,31 @@ class GapFiller:
 
     book: Book
     size: PageSize
+    # The sections of each gap that was cut before
     _cut: dict[tuple[int, int], tuple[MemoryEntry, ...]] = field(default_factory=dict)
 
     def arranged(self, read: Mapping[int, MemoryEntry]) -> list[MemoryEntry]:
         """All sections up to the last one read, numbered from 1.
 
-        `read`: what was read, by its start. Of two that overlap, the later is left out.
+        `read`: the sections that were read, by their start. Of two that overlap, the later is left
+        out.
         """
         sections: list[MemoryEntry] = []
-        at = 0
+        last_end = 0
         for start in sorted(read):
             entry = read[start]
-            if start < at:
+            if start < last_end:
                 continue
-            sections += self._unread(at, start)
+            sections += self._unread(last_end, start)
             sections.append(entry)
-            at = entry.page.end
+            last_end = entry.page.end
         return [
             replace(entry, page=replace(entry.page, number=number))
             for number, entry in enumerate(sections, start=1)
         ]
 
     def _unread(self, start: int, end: int) -> tuple[MemoryEntry, ...]:
+        """The unread sections of a gap."""
         if (start, end) not in self._cut:
             self._cut[start, end] = tuple(self._sections(start, end))
         return self._cut[start, end]

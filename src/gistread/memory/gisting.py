@@ -1,6 +1,6 @@
 """Shortens a page (ReadAgent, section 3.1, Figure 3).
 
-Two guarded attempts, then the page's own sentences.
+If two attempts of the model fail the guard, the gist is made of the page's own sentences.
 """
 
 import math
@@ -21,55 +21,56 @@ VERBATIM_WORDS = 60  # A shorter page (a title page, a few last lines) is its ow
 
 # Characters between checks of an unfinished gist; some twenty words
 _CHECKED_EVERY = 120
-_LEAST_EXTRA = 48  # Tokens reserved at least for a task that may be longer than another
-_ROOM = 1.8  # Tokens allowed for each token of the length asked for
+_LEAST_EXTRA = 48  # Least tokens reserved for a task that may be longer than another
+_ROOM = 1.8  # Tokens allowed for each token of the requested length
 
-
-@dataclass(frozen=True, slots=True)
-class GistResult:
-    gist: Gist
-    faults: tuple[Fault, ...]  # Faults of the rejected attempts, in order
-    usage: protocol.Usage
-
-
-_SHARE_OF_PAGE = 0.015  # In tens of words
-_SHARE_OF_GISTS = 0.03  # Likewise
+_TENS_OF_PAGE = 0.015  # Tens of words of a gist for each word of the page
+_TENS_OF_GISTS = 0.03  # The same of a summary, for each word of its gists
 _LEAST_WORDS = 20
 _LEAST_MERGED_WORDS = 40
 _MOST_WORDS = 160
 
 
+@dataclass(frozen=True, slots=True)
+class GistResult:
+    """A gist and how it was made."""
+
+    gist: Gist
+    faults: tuple[Fault, ...]  # Faults of the rejected attempts, in order
+    usage: protocol.Usage
+
+
 def wanted_words(page_words: int) -> int:
-    """15% of a page, at most 160 words.
+    """The length of a gist: 15% of the page, between 20 and 160 words.
 
     The paper has 14.5% (QuALITY) and 3.2% (novels), sections 4.3, 4.4.
     """
-    words = _in_tens(page_words * _SHARE_OF_PAGE)
+    words = 10 * round(page_words * _TENS_OF_PAGE)
     return min(_MOST_WORDS, max(_LEAST_WORDS, words))
 
 
 def merged_words(gist_words: int) -> int:
-    """Length of a summary of gists.
+    """The length of a summary of gists: 30% of them, between 40 and 160 words.
 
-    30% of them, between 40 and 160 words, since gists are short already.
+    The share is larger than that of a gist, since gists are short already.
     """
-    words = _in_tens(gist_words * _SHARE_OF_GISTS)
+    words = 10 * round(gist_words * _TENS_OF_GISTS)
     return min(_MOST_WORDS, max(_LEAST_MERGED_WORDS, words))
-
-
-def _in_tens(words: float) -> int:
-    return 10 * round(words)
 
 
 def gist_tokens(page_words: int, page_tokens: int, words: int = 0) -> int:
     """Most tokens of a gist of so many `words` for a page; 0: the usual length."""
-    tokens = (words or wanted_words(page_words)) * page_tokens / max(1, page_words)
-    # The second bound is for pages without spaces, which count as one long word.
+    if not words:
+        words = wanted_words(page_words)
+    tokens = words * page_tokens / max(1, page_words)
+    # A page without spaces counts as one long word; its gist has at most half its tokens.
     return 24 + min(page_tokens // 2, math.ceil(_ROOM * tokens))
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
+    """A prompt for a gist, and how the model writes it."""
+
     prompt: protocol.Prompt
     sampling: protocol.Sampling
     own_words: str  # The prompt without the page; a gist must not repeat it
@@ -90,18 +91,17 @@ async def gist_page(
 ) -> GistResult:
     """Make the gist of a page; the fallback takes sentences near the `task`. Raises EngineError.
 
-    `told_before`: see `Draft`. `prose`: the text without its headings, from which gists of its
-    own sentences are taken; default: `text`. `on_draft` gets the text so far of an attempt, if its
-    words would be the gist, and an empty text if it is rejected.
+    `words`: its length; 0: the usual one. `told_before`: see `Draft`. `prose`: the text without its
+    headings, from which gists of its own sentences are taken; default: `text`. `on_draft` gets the
+    text so far of an attempt, if its words would be the gist, and an empty text if it is rejected.
     """
-    # The starter finds what matters, and mixes up who did it: its gists quote the page.
+    # The starter finds what matters but mixes up who did it, so its gists quote the page.
     is_quoted = engine.info.wording == TRAINED
     show = _ignore if is_quoted else on_draft
-    page_words = count_words(text)
     prose = prose or text
     if is_short(text):
-        verbatim = Gist(prose, count_words(prose), GistSource.VERBATIM)
-        return GistResult(verbatim, (), protocol.NO_USAGE)
+        return GistResult(_gist_of(prose, GistSource.VERBATIM), (), protocol.NO_USAGE)
+    words = words or wanted_words(count_words(text))
     faults: list[Fault] = []
     usage = protocol.NO_USAGE
     for attempt in attempts:
@@ -111,19 +111,21 @@ async def gist_page(
         written = await _write(draft, attempt, engine, priority, show)
         usage += written.usage
         if written.fault is None:
-            source = GistSource.QUOTED if is_quoted else GistSource.MODEL
-            gist = written.text
             if is_quoted:
-                gist = quote(prose, gist, words or wanted_words(page_words))
-            return GistResult(
-                Gist(gist, count_words(gist), source), tuple(faults), usage
-            )
+                quoted = quote(prose, written.text, words)
+                gist = _gist_of(quoted, GistSource.QUOTED)
+            else:
+                gist = _gist_of(written.text, GistSource.MODEL)
+            return GistResult(gist, tuple(faults), usage)
         on_draft("")
         faults.append(written.fault)
-    own = extract(prose, words or wanted_words(page_words), task)
-    return GistResult(
-        Gist(own, count_words(own), GistSource.EXTRACTIVE), tuple(faults), usage
-    )
+    extracted = extract(prose, words, task)
+    gist = _gist_of(extracted, GistSource.EXTRACTIVE)
+    return GistResult(gist, tuple(faults), usage)
+
+
+def _gist_of(text: str, source: GistSource) -> Gist:
+    return Gist(text, count_words(text), source)
 
 
 def _ignore(_: str) -> None:
@@ -146,26 +148,25 @@ async def _write(
     priority: protocol.Priority,
     on_draft: Callable[[str], None],
 ) -> _Written:
-    """Let the model write. Stops early at a fault that further words cannot mend."""
+    """Let the model write. Stops early at a fault that further words cannot correct."""
     written = ""
-    checked = 0
+    checked_length = 0
     usage = protocol.NO_USAGE
-    async with aclosing(
-        engine.stream(attempt.prompt, attempt.sampling, priority)
-    ) as stream:
+    streaming = engine.stream(attempt.prompt, attempt.sampling, priority)
+    async with aclosing(streaming) as stream:
         async for event in stream:
             match event:
                 case protocol.TextDelta(piece, usage):
                     written += piece
                     on_draft(written)
-                    if len(written) >= checked + _CHECKED_EVERY:
-                        checked = len(written)
+                    if len(written) >= checked_length + _CHECKED_EVERY:
+                        checked_length = len(written)
                         so_far, _ = clean(written, draft.page)
                         if fault := find_final_fault(replace(draft, text=so_far)):
                             return _Written(so_far, fault, usage)
                 case protocol.StreamRestarted():
                     written = ""
-                    checked = 0
+                    checked_length = 0
                 case protocol.Completion():
                     is_cut = event.finish != "end"
                     gist, cut_off = clean(event.text, draft.page, cut_off=is_cut)
@@ -175,6 +176,7 @@ async def _write(
 
 
 def is_short(text: str) -> bool:
+    """Whether a page is too short to be shortened."""
     return length(text) < VERBATIM_WORDS
 
 
@@ -185,9 +187,10 @@ async def careful_attempts(
 
     `words`: see `gist_tokens`.
     """
-    words = words or wanted_words(count_words(text))
-    room_tokens = gist_tokens(count_words(text), await engine.count(text), words)
-    attempts = []
+    page_words = count_words(text)
+    words = words or wanted_words(page_words)
+    room_tokens = gist_tokens(page_words, await engine.count(text), words)
+    attempts: list[Attempt] = []
     for name, sampling in zip(PROMPTS, samplings(room_tokens), strict=True):
         template = focus.template(name)
         prompt = template.fill(passage=text, words=words)
@@ -198,15 +201,16 @@ async def careful_attempts(
 async def extra_task_tokens(
     engine: protocol.Engine, focus: GistFocus, gist: str, other: str
 ) -> int:
-    """Tokens to reserve for the task of the prompt `gist`: it may be longer than `other`'s."""
-    mine, others = [
-        await engine.count(_task(focus.template(name))) for name in (gist, other)
-    ]
-    return max(_LEAST_EXTRA, mine - others)
+    """Tokens to reserve for the task of the prompt `gist`, which may be longer than `other`'s."""
+    gist_task = await engine.count(_task(focus.template(gist)))
+    other_task = await engine.count(_task(focus.template(other)))
+    return max(_LEAST_EXTRA, gist_task - other_task)
 
 
 def _task(template: PromptTemplate) -> str:
-    return template.own_words.partition("---")[2]
+    """The part of a prompt after the page."""
+    _, _, task = template.own_words.partition("---")
+    return task
 
 
 _FIRST = protocol.Sampling(max_tokens=0, repeat_penalty=1.1)
@@ -216,10 +220,10 @@ _SECOND = protocol.Sampling(
 
 
 def samplings(room_tokens: int) -> tuple[protocol.Sampling, protocol.Sampling]:
-    """For the first attempt, and for the second, which should differ."""
-    return replace(_FIRST, max_tokens=room_tokens), replace(
-        _SECOND, max_tokens=room_tokens
-    )
+    """The sampling of the first attempt, and of the second, whose text should differ."""
+    first = replace(_FIRST, max_tokens=room_tokens)
+    second = replace(_SECOND, max_tokens=room_tokens)
+    return first, second
 
 
 def make_attempt(
@@ -227,12 +231,9 @@ def make_attempt(
 ) -> Attempt:
     """Build an attempt.
 
-    Its stop strings end a weak model that repeats the prompt after its gist.
+    Its stop strings end the text of a weak model that repeats the prompt after its gist.
     """
-    stop = ("\n---", "\nPassage:", "\n" + " ".join(_task(template).split()[:2]))
-    return Attempt(
-        (protocol.Message("user", filled, allow_kv_shift=True),),
-        replace(sampling, stop=stop),
-        template.own_words,
-        before,
-    )
+    beginning_of_task = " ".join(_task(template).split()[:2])
+    stop = ("\n---", "\nPassage:", f"\n{beginning_of_task}")
+    prompt = (protocol.Message("user", filled, allow_kv_shift=True),)
+    return Attempt(prompt, replace(sampling, stop=stop), template.own_words, before)

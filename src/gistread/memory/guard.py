@@ -35,10 +35,12 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
+    """A gist that is to be checked, and what it may contain."""
+
     text: str
     page: str
     prompt_words: str = ""  # The prompt without the page
-    # Stopped in mid-sentence, and too short without that sentence
+    # Whether it stops in mid-sentence, and is too short without that sentence
     cut_off: bool = False
     # Text before the page that the model saw too; names in it are allowed
     before: str = ""
@@ -49,8 +51,8 @@ class Draft:
 def told_before(text: str, start: int, wording: str) -> str:
     """The book's text before a page: a gist may name a person who is only "he" or "I" on the page.
 
-    Empty for the starter, by the wording of its prompts: its names of people who are not on the
-    page are made up.
+    Empty for the starter, which makes up the names of people who are not on the page. The `wording`
+    of its prompts shows that it is the starter.
     """
     return "" if wording == TRAINED else text[:start]
 
@@ -64,7 +66,7 @@ _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{3,}")
 
 _OPENING = re.compile(_PHRASES["opening"], re.IGNORECASE | re.VERBOSE)
 _SECOND_GIST = re.compile(_PHRASES["second_gist"], re.IGNORECASE | re.VERBOSE)
-# A chat template's tokens. Those that end a turn end the gist.
+# Tokens of chat templates; those that end a turn end the gist
 _TURN_ENDS = re.compile(
     r"(?<=.)(?:<\|(?:im_end|eot_id|end|endoftext|end_of_text|return)\|>|</s>|<end_of_turn>).*",
     re.DOTALL,
@@ -77,52 +79,72 @@ _CONTROL = re.compile(
 )
 # "Scottish", "Englishman": forms of a country's name.
 _NATIONAL = re.compile(r"\w+(?:ish|ese|i?ans?|m[ae]n|wom[ae]n)")
-# Letters of a name that always count: in a whole book, some name has the first three.
+# Names in other inflections must share so many letters: three are shared by chance in a whole book.
 _WHOLE_NAME = 5
-# Distinct words fall about as the square root of the length. In prose they are not below this.
+# The share of distinct words falls about as the square root of the length. In prose it is not below
+# both of these.
 _LEAST_DISTINCT = 0.45
-_LEAST_DISTINCT_IN_ROOT = 3.2
-_MOST_AGAIN = 0.2  # Of runs of four words
-_LEAST_OF_SCRIPT = 0.1  # Of the page's letters
-_MOST_FOREIGN = 0.1  # Of the names
-_MOST_FOREIGN_NAMES = 3  # More can no longer be a tenth of those in a finished gist
-_MOST_COPIED_SO_FAR = 0.8
+_LEAST_DISTINCT_IN_ROOT = 3.2  # Times the square root
+_MOST_AGAIN = 0.2  # Largest share of repeated runs of four words
+_LEAST_OF_SCRIPT = (
+    0.1  # Least share of the page's letters in the main script of the gist
+)
+_MOST_FOREIGN = 0.1  # Largest share of foreign names
+_MOST_FOREIGN_NAMES = 3  # More can no longer be a tenth of the names in a finished gist
+_MOST_COPIED = 0.5  # Largest share of copied words
+_MOST_COPIED_SO_FAR = 0.8  # The same in an unfinished gist
+_COPIED_RUN = 8  # Words in a row that count as copied
+_COPIED_CHARACTERS = 16  # The same in a script without spaces
+_PROMPT_RUN = 6  # Words in a row that are from the prompt
+_LOOP_RUN = 4  # Words in a row that are counted to find a loop
 _LONGER_WORD = 5  # Letters
 _FEWEST_LONGER_WORDS = 5
-_LEAST_RELATED = 0.4  # Of the longer words
-# Words of a sentence that may not be repeated ("He ran away." may)
+_LEAST_RELATED = 0.4  # Least share of the longer words that are on the page
+# Least words of a sentence that may not be repeated ("He ran away." may)
 _FEWEST_REPEATED = 4
-_MOST_REPEATED = 0.8  # Of a sentence's words
-_MOST_CAPITALISED = 0.16  # Of the words, where capitals mark names
+_MOST_REPEATED = (
+    0.8  # A sentence is repeated if an earlier one has this share of its words
+)
+_MOST_CAPITALISED = 0.16  # If more words are capitalised, capitals do not mark names
 _SHORTEST_STEM = 3
-_LEAST_NUMBER = 3  # Smaller numbers are counted by paraphrases ("the two of them")
+_LEAST_NUMBER = 3  # Paraphrases count in smaller numbers ("the two of them")
+# A gist has at least a twentieth of its page's words, between 4 and 30: a quarter of the length
+# asked for.
+_LEAST_OF_PAGE = 20
+_FEWEST_WORDS = 4
+_MOST_LEAST_WORDS = 30
+_MOST_OF_PAGE = 0.5  # And at most half of them
+_QUOTATION_MARKS = ('""', "“”", "«»", "„“", "''")
+_SENTENCE_ENDS = re.compile(r"[.!?…。！？।][\"'”’»)\]」』]*(?=\s|$|[^\x00-\x7f])")
 _LABEL = re.compile(r"(?<!\S)<\d{1,4}>(?!\S)")  # A pause label of a prompt
 _REFUSAL = re.compile(_PHRASES["refusal"], re.IGNORECASE | re.VERBOSE)
 
 
 def clean(written: str, page: str = "", *, cut_off: bool = False) -> tuple[str, bool]:
-    """The cleaned gist, one line a paragraph, and whether it is still cut off in mid-sentence.
+    """The cleaned gist, a line for each paragraph, and whether it still is cut in mid-sentence.
 
     `page`: the text that it tells, which may have a "Summary:" of its own.
     """
     text = _LABEL.sub("", without_control_tokens(written))
     for _ in range(3):  # "Sure! Here is the passage: Summary: …"
         text = _OPENING.sub("", text, count=1)
-    first_gist = _first_gist(text.strip(), page)
-    cut_off = cut_off and first_gist == text.strip()
+    text = text.strip()
+    first_gist = _first_gist(text, page)
+    is_cut = cut_off and first_gist == text
     text = first_gist.strip("*_#`").strip()
-    if len(text) > 1 and text[0] + text[-1] in ('""', "“”", "«»", "„“", "''"):
+    if len(text) > 1 and text[0] + text[-1] in _QUOTATION_MARKS:
         text = text[1:-1].strip()
-    if cut_off:
-        ends = re.finditer(r"[.!?…。！？।][\"'”’»)\]」』]*(?=\s|$|[^\x00-\x7f])", text)
-        whole = text[: max((match.end() for match in ends), default=0)]
-        if count_words(whole) >= count_words(text) / 2:
-            text, cut_off = whole, False
-    return _without_repetition(text), cut_off
+    if is_cut:
+        ends = [match.end() for match in _SENTENCE_ENDS.finditer(text)]
+        whole_sentences = text[: max(ends, default=0)]
+        if count_words(whole_sentences) >= count_words(text) / 2:
+            text = whole_sentences
+            is_cut = False
+    return _without_repetition(text), is_cut
 
 
 def _first_gist(text: str, page: str) -> str:
-    """The text up to the name of a second gist; names that the page has are its own."""
+    """The text up to the heading of a second gist ("Summary:"), except headings of the page."""
     names_of_page = {
         match["name"].casefold() for match in _SECOND_GIST.finditer(f"\n{page}")
     }
@@ -143,24 +165,28 @@ def _is_control(char: str) -> bool:
 
 
 def _copied_share(draft: Draft) -> float:
+    """The share of the words that are in long runs of the page; 0.0 for a short gist."""
     words = folded_words(draft.text)
     if len(words) < _FEW:
         return 0.0
-    length = 16 if UNSPACED_CHARACTER.search(draft.text) else 8
+    length = _COPIED_RUN
+    if UNSPACED_CHARACTER.search(draft.text):
+        length = _COPIED_CHARACTERS
     on_page = _runs(draft.page, length)
     copied = [False] * len(words)
-    for at, run in enumerate(runs_of(words, length)):
+    for index, run in enumerate(runs_of(words, length)):
         if run in on_page:
-            copied[at : at + length] = [True] * length
+            copied[index : index + length] = [True] * length
     return sum(copied) / len(words)
 
 
 def _says(phrases: re.Pattern[str], draft: Draft) -> bool:
     """Whether the gist has one of these phrases that its page lacks."""
     match = phrases.search(draft.text)
-    return (
-        match is not None and match[0].casefold().strip() not in draft.page.casefold()
-    )
+    if match is None:
+        return False
+    phrase = match[0].casefold().strip()
+    return phrase not in draft.page.casefold()
 
 
 def is_meta(sentence: str) -> bool:
@@ -177,12 +203,12 @@ def _is_loop(draft: Draft) -> bool:
     if len(words) < _FEW:
         return False
     distinct = len(set(words)) / len(words)
-    least_distinct = min(
-        _LEAST_DISTINCT, _LEAST_DISTINCT_IN_ROOT / math.sqrt(len(words))
-    )
-    fours = Counter(zip(words, words[1:], words[2:], words[3:], strict=False))
-    again = sum(count - 1 for count in fours.values())
-    return distinct < least_distinct or again > _MOST_AGAIN * len(words)
+    least_by_length = _LEAST_DISTINCT_IN_ROOT / math.sqrt(len(words))
+    if distinct < min(_LEAST_DISTINCT, least_by_length):
+        return True
+    runs = Counter(runs_of(words, _LOOP_RUN))
+    repeated = sum(count - 1 for count in runs.values())
+    return repeated > _MOST_AGAIN * len(words)
 
 
 def _is_other_script(draft: Draft) -> bool:
@@ -199,90 +225,96 @@ def _has_foreign_names(draft: Draft) -> bool:
 
 
 def foreign_names(draft: Draft) -> tuple[set[str], set[str]]:
-    """The names of a draft that neither its page nor the text before has, accents aside.
+    """The names of a draft that neither its page nor the text before has, and all of its names.
 
-    And all of its names.
+    Accents do not count.
     """
     names = _names(draft.text) if capitals_mark_names(draft.page) else set()
     names |= set(_KATAKANA.findall(draft.text))
     seen = _fold(f"{draft.before}\n{draft.page}")
-    words = " ".join(["", *ALPHABETIC.findall(seen)])
-    foreign = {
-        name
-        for name in names
-        if f" {_stem(_fold(name))}" not in words and _fold(name) not in seen
-    }
-    # A long name that was told before may have another end: "Наташу" of "Наташа".
-    known_before = {
-        name
-        for name in foreign
-        if name[: max(_WHOLE_NAME, len(name) - 2)] in draft.told_before
-    }
-    return {
-        name for name in foreign - known_before if not _NATIONAL.fullmatch(name)
-    }, names
+    words_seen = " ".join(["", *ALPHABETIC.findall(seen)])
+    foreign: set[str] = set()
+    for name in names:
+        folded_name = _fold(name)
+        is_seen = f" {_stem(folded_name)}" in words_seen or folded_name in seen
+        # A long name that was told before may have another ending: "Наташу" for "Наташа".
+        beginning = name[: max(_WHOLE_NAME, len(name) - 2)]
+        is_known = is_seen or beginning in draft.told_before
+        if not is_known and not _NATIONAL.fullmatch(name):
+            foreign.add(name)
+    return foreign, names
 
 
 def _fold(text: str) -> str:
+    """The text in lower case without accents."""
     return folded(text.casefold())
 
 
 def foreign_numbers(draft: Draft) -> set[int]:
     """The numbers of a draft, in digits or words, that its page lacks."""
     known = {part for _, parts in numbers_in(draft.page) for part in parts}
-    return {
-        value
-        for value, parts in numbers_in(draft.text)
-        if value >= _LEAST_NUMBER
-        and value not in known
-        and not known >= (parts - {value} or {value})
-    }
+    foreign: set[int] = set()
+    for value, parts in numbers_in(draft.text):
+        # "A hundred and twenty" is known if the page has a hundred and twenty apart.
+        others = parts - {value}
+        is_composed = bool(others) and others <= known
+        if value >= _LEAST_NUMBER and value not in known and not is_composed:
+            foreign.add(value)
+    return foreign
 
 
 def _is_unrelated(draft: Draft) -> bool:
     """Whether fewer than four in ten of the longer words occur on the page in some form.
 
-    A draft with names of the page alone may have words of its own.
+    A draft whose names are all of the page may have other words.
     """
     if UNSPACED_CHARACTER.search(draft.text):
         written = set(UNSPACED_CHARACTER.findall(draft.text))
-        shared = written & set(draft.page)
+        on_page = set(draft.page)
     else:
-        longer = (
-            word for word in ALPHABETIC.findall(draft.text) if len(word) >= _LONGER_WORD
-        )
+        words = ALPHABETIC.findall(draft.text)
+        longer = [word for word in words if len(word) >= _LONGER_WORD]
         written = {_stem(word.casefold()) for word in longer}
-        shared = written & {
-            _stem(word.casefold()) for word in ALPHABETIC.findall(draft.page)
-        }
-    if len(written) < _FEWEST_LONGER_WORDS or len(shared) >= _LEAST_RELATED * len(
-        written
-    ):
+        on_page = {_stem(word.casefold()) for word in ALPHABETIC.findall(draft.page)}
+    shared = written & on_page
+    is_related = len(shared) >= _LEAST_RELATED * len(written)
+    if is_related or len(written) < _FEWEST_LONGER_WORDS:
         return False
     foreign, names = foreign_names(draft)
     return not names or bool(foreign)
 
 
+def _is_empty(draft: Draft) -> bool:
+    share_of_page = count_words(draft.page) // _LEAST_OF_PAGE
+    least = max(_FEWEST_WORDS, min(_MOST_LEAST_WORDS, share_of_page))
+    return count_words(draft.text) < least
+
+
+def _repeats_prompt(draft: Draft) -> bool:
+    """Whether six consecutive words are from the prompt and not from the page."""
+    own_runs = _runs(draft.text, _PROMPT_RUN) - _runs(draft.page, _PROMPT_RUN)
+    return not own_runs.isdisjoint(_runs(draft.prompt_words, _PROMPT_RUN))
+
+
+def _is_too_long(draft: Draft) -> bool:
+    return count_words(draft.text) > _MOST_OF_PAGE * count_words(draft.page)
+
+
+def _is_copied(draft: Draft) -> bool:
+    """Whether most words are copied: weak models copy the start of a page."""
+    return _copied_share(draft) > _MOST_COPIED
+
+
 # The check for each fault, in order. What the page says too is no fault.
-_RULES: dict[Fault, Callable[[Draft], object]] = {
-    # A gist has at least a twentieth of its page's words, between 4 and 30: a quarter of the length
-    # asked for.
-    Fault.EMPTY: lambda draft: (
-        count_words(draft.text) < max(4, min(30, count_words(draft.page) // 20))
-    ),
+_RULES: dict[Fault, Callable[[Draft], bool]] = {
+    Fault.EMPTY: _is_empty,
     Fault.CUT_OFF: lambda draft: draft.cut_off,
     Fault.REFUSAL: partial(_says, _REFUSAL),
-    # Six consecutive words of the prompt
-    Fault.PROMPT: lambda draft: (
-        _runs(draft.prompt_words, 6) & _runs(draft.text, 6) - _runs(draft.page, 6)
-    ),
+    Fault.PROMPT: _repeats_prompt,
     Fault.ABOUT_ITSELF: partial(_says, _ABOUT_ITSELF),
     Fault.LOOP: _is_loop,
-    Fault.TOO_LONG: lambda draft: (
-        count_words(draft.text) > 0.5 * count_words(draft.page)
-    ),
-    # In runs of eight words (sixteen characters): weak models copy the start of a page.
-    Fault.COPIED: lambda draft: _copied_share(draft) > 0.5,
+    Fault.TOO_LONG: _is_too_long,
+    Fault.COPIED: _is_copied,
     Fault.OTHER_SCRIPT: _is_other_script,
     Fault.FOREIGN_NAMES: _has_foreign_names,
     Fault.UNRELATED: _is_unrelated,
@@ -290,20 +322,27 @@ _RULES: dict[Fault, Callable[[Draft], object]] = {
 
 
 def find_fault(draft: Draft, faults: Iterable[Fault] = _RULES) -> Fault | None:
-    """The first of these faults that a draft has."""
-    return next((fault for fault in faults if _RULES[fault](draft)), None)
+    """The first of these faults that a draft has; None without one."""
+    for fault in faults:
+        if _RULES[fault](draft):
+            return fault
+    return None
+
+
+_FINAL_FAULTS = (Fault.REFUSAL, Fault.PROMPT, Fault.ABOUT_ITSELF, Fault.OTHER_SCRIPT)
 
 
 def find_final_fault(draft: Draft) -> Fault | None:
-    """A fault of an unfinished draft that further words cannot mend, or None."""
-    if fault := find_fault(
-        draft, (Fault.REFUSAL, Fault.PROMPT, Fault.ABOUT_ITSELF, Fault.OTHER_SCRIPT)
-    ):
+    """A fault of an unfinished draft that further words cannot correct; None without one."""
+    fault = find_fault(draft, _FINAL_FAULTS)
+    if fault:
         return fault
-    # The last word may be unfinished
-    begun = replace(draft, text=draft.text.rpartition(" ")[0])
     foreign, _ = foreign_names(draft)
-    if len(foreign) > _MOST_FOREIGN_NAMES or foreign_numbers(begun):
+    if len(foreign) > _MOST_FOREIGN_NAMES:
+        return Fault.FOREIGN_NAMES
+    # The last word may be an unfinished number.
+    whole_words, _, _ = draft.text.rpartition(" ")
+    if foreign_numbers(replace(draft, text=whole_words)):
         return Fault.FOREIGN_NAMES
     if _copied_share(draft) > _MOST_COPIED_SO_FAR:
         return Fault.COPIED
@@ -313,56 +352,59 @@ def find_final_fault(draft: Draft) -> Fault | None:
 
 
 def _without_repetition(text: str) -> str:
-    sentences: list[set[str]] = []  # The words of each
+    """The text without sentences that repeat an earlier one."""
+    earlier: list[set[str]] = []  # The words of each sentence
     paragraphs: list[str] = []
     for paragraph in text.split("\n"):
-        kept = ""
+        cleaned = ""
         for start, end in sentence_spans(paragraph):
             sentence = " ".join(paragraph[start:end].split())
             words = set(folded_words(sentence))
-            if not words or _is_repeated(words, sentences):
+            if not words or _is_repeated(words, earlier):
                 continue
-            sentences.append(words)
-            kept += f" {sentence}" if _needs_space(kept) else sentence
-        if kept:
-            paragraphs.append(kept)
+            earlier.append(words)
+            cleaned += f" {sentence}" if _needs_space(cleaned) else sentence
+        if cleaned:
+            paragraphs.append(cleaned)
     return "\n".join(paragraphs)
 
 
 def _is_repeated(words: set[str], earlier: Iterable[set[str]]) -> bool:
-    again = max((len(words & each) for each in earlier), default=0)
-    return len(words) >= _FEWEST_REPEATED and again >= _MOST_REPEATED * len(words)
+    """Whether an earlier sentence has most words of this one."""
+    if len(words) < _FEWEST_REPEATED:
+        return False
+    most_shared = max((len(words & others) for others in earlier), default=0)
+    return most_shared >= _MOST_REPEATED * len(words)
 
 
 def _needs_space(text: str) -> bool:
     """Whether a space separates a text from the next sentence."""
     last = text[-1:]
-    return (
-        bool(last) and not UNSPACED_CHARACTER.match(last) and last not in "。！？」』"
-    )
+    if not last or UNSPACED_CHARACTER.match(last):
+        return False
+    return last not in "。！？」』"
 
 
 def _runs(text: str, length: int) -> set[tuple[str, ...]]:
+    """All runs of so many consecutive words."""
     return set(runs_of(folded_words(text), length))
 
 
 def _names(text: str) -> set[str]:
+    """The capitalised words that do not begin a sentence."""
     names: set[str] = set()
     for match in ALPHABETIC.finditer(text):
         word = match[0]
+        if len(word) <= 2 or not word[0].isupper():
+            continue
         before = text[: match.start()].rstrip("\"'“”‘’«»„( ")
-        if (
-            len(word) > 2
-            and word[0].isupper()
-            and before
-            and before[-1] not in ".!?:;…—\n*"
-        ):
+        if before and before[-1] not in ".!?:;…—\n*":
             names.add(re.sub(r"['’]s$", "", word))
     return names
 
 
 def capitals_mark_names(page: str) -> bool:
-    """Whether capitals mark names in this language; in German they mark every noun."""
+    """Whether capitals mark names in the language of a page; in German they mark every noun."""
     words = len(ALPHABETIC.findall(page))
     inside_sentences = re.finditer(r"(?<=[^\W\d_] )[^\W\d_]{3,}", page)
     capitalised = sum(match[0][0].isupper() for match in inside_sentences)
@@ -370,16 +412,18 @@ def capitals_mark_names(page: str) -> bool:
 
 
 def _stem(word: str) -> str:
+    """A word without its last two letters, which may be an ending."""
     word = re.sub(r"['’]s$", "", word)
     return word[: max(_SHORTEST_STEM, len(word) - 2)]
 
 
 def _scripts(text: str) -> Counter[str]:
+    """How many letters of each script a text has: LATIN, CYRILLIC …"""
     counts: Counter[str] = Counter()
-    for character, number in Counter(text).items():
+    for character, count in Counter(text).items():
         if character.isalpha():
-            script = unicodedata.name(character, "?").split()[0]
-            counts["HAN" if script in ("CJK", "HIRAGANA", "KATAKANA") else script] += (
-                number
-            )
+            script, *_ = unicodedata.name(character, "?").split()
+            if script in ("CJK", "HIRAGANA", "KATAKANA"):
+                script = "HAN"
+            counts[script] += count
     return counts

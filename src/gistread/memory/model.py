@@ -1,6 +1,6 @@
 """The gist memory: the pages of a book, and the gist of each (ReadAgent, section 3.1).
 
-What gists keep follows Appendices F.1 and F.2.
+What a gist must keep is chosen as in Appendices F.1 and F.2.
 """
 
 from bisect import bisect_left, bisect_right
@@ -27,9 +27,11 @@ MAX_TASK_CHARACTERS = 600
 
 @dataclass(frozen=True)
 class GistFocus:
+    """What gists must keep."""
+
     preset: Preset = FICTION
-    task: str = ""  # What the person looks for, in one line; empty for general gists
-    # Of the prompts; see `EngineInfo.wording`
+    task: str = ""  # What the user looks for, in one line; empty for general gists
+    # The wording of the prompts; see `EngineInfo.wording`
     wording: str = field(default="", compare=False)
 
     @property
@@ -42,22 +44,21 @@ class GistFocus:
 
     @cached_property
     def placeholders(self) -> Mapping[str, str]:
+        """The values of the prompts' placeholders."""
+        aim = ""
         if self.task:
-            task = f"{prompts.load('aim', self.wording).fill(task=self.task)}\n"
-        else:
-            task = ""
+            aim = f"{prompts.load('aim', self.wording).fill(task=self.task)}\n"
         return {
-            "aim": task,
+            "aim": aim,
             "keep": self.preset.keep,
             "ask": self.preset.ask,
             "where": "",
         }
 
     def template(self, name: str, where: str = "") -> PromptTemplate:
-        """The prompt for this focus. `where`: what it says of the surroundings of a page."""
-        return prompts.load(name, self.wording).given(
-            {**self.placeholders, "where": where}
-        )
+        """The prompt for this focus. `where`: what it says about the surroundings of a page."""
+        values = {**self.placeholders, "where": where}
+        return prompts.load(name, self.wording).given(values)
 
     def version(self, *names: str) -> str:
         """A hash of these prompts, without what they say about the surroundings of a page."""
@@ -68,7 +69,7 @@ DEFAULT_FOCUS = GistFocus()
 
 
 def parse_task(text: str) -> str:
-    """The task that a person typed, on one line. Raises UsageError when it is empty or too long."""
+    """The task that the user typed, on one line. Raises UsageError if it is empty or too long."""
     task = " ".join(text.split())
     if not task:
         raise UsageError(
@@ -119,7 +120,9 @@ def usual_reading_mode(info: EngineInfo) -> ReadingMode:
     in 13% more time. The starter is trained on the numbers.
     """
     needs_care = info.is_small and info.wording != TRAINED
-    return ReadingMode.CAREFUL if needs_care else DEFAULT_READING_MODE
+    if needs_care:
+        return ReadingMode.CAREFUL
+    return DEFAULT_READING_MODE
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +144,15 @@ class Gist:
 
 @dataclass(frozen=True, slots=True)
 class MemoryEntry:
+    """A page with its gist."""
+
     page: Page
     gist: Gist
     usage: Usage = NO_USAGE
 
     @property
     def is_read(self) -> bool:
-        """Whether the model has read it."""
+        """Whether the model has read the page."""
         return self.gist.source is not GistSource.UNREAD
 
     @property
@@ -165,19 +170,19 @@ class PageSize:
 
     @property
     def usual_words(self) -> float:
-        """Of a page on the average, shorter than the middle: ends of chapters cut pages short."""
+        """The mean length of pages. It is below the middle, since chapters end within pages."""
         return _USUAL_SHARE * (self.min_words + self.max_words) / 2
 
 
 _USUAL_SHARE = 0.85
-_OWN_WORDS = 80  # Of a page without a gist
+_OWN_WORDS = 80  # Words of its own sentences that replace the gist of a page
 
 
 @dataclass(slots=True)
 class GistMemory:
     """The pages of a book up to the last one read, by their place.
 
-    Those in a gap, which the model has not read, have their first words as gists (`gaps.py`). When
+    Pages in a gap, which the model has not read, have their first words as gists (`gaps.py`). When
     a gap is read, the numbers of the pages after it may change.
     """
 
@@ -227,19 +232,21 @@ class GistMemory:
 
     @property
     def estimated_pages(self) -> int:
-        """Pages in the whole book; an estimate until it is complete."""
+        """Number of pages in the whole book; an estimate until all are read."""
         return len(self.entries) + len(self.unread_ends)
 
     @property
     def unread_ends(self) -> tuple[int, ...]:
-        """Where estimated pages end, into which the text after the last page read is cut."""
+        """Where the estimated pages after the last page read end."""
         start = self.read_until
-        if self._unread_ends is None or self._unread_ends[0] != start:
-            ends = section_ends(
-                self.book, start, len(self.book.text), self.size.usual_words
-            )
-            self._unread_ends = start, tuple(ends)
-        return self._unread_ends[1]
+        if self._unread_ends is not None:
+            known_start, known_ends = self._unread_ends
+            if known_start == start:
+                return known_ends
+        book_end = len(self.book.text)
+        ends = tuple(section_ends(self.book, start, book_end, self.size.usual_words))
+        self._unread_ends = start, ends
+        return ends
 
     def entry(self, number: int) -> MemoryEntry:
         """The page with this number, from 1. Raises IndexError for an unread page."""
@@ -248,23 +255,23 @@ class GistMemory:
         return self.entries[number - 1]
 
     def page_at(self, offset: int) -> Page | None:
-        index = (
-            bisect_right(self.entries, offset, key=lambda entry: entry.page.start) - 1
-        )
-        if index < 0 or offset >= self.entries[index].page.end:
+        """The page with this offset; None for unread text after the last page."""
+        begun = bisect_right(self.entries, offset, key=lambda entry: entry.page.start)
+        if begun == 0:
             return None
-        return self.entries[index].page
+        page = self.entries[begun - 1].page
+        return page if offset < page.end else None
 
     def last_word_end(self, page: Page) -> int:
-        """Offset after the last word of a page: nobody has to see the blank lines behind it."""
+        """Offset after the last word of a page: the blank lines after it do not count."""
         return page.start + len(self.book.text[page.start : page.end].rstrip())
 
     def is_within(self, page: Page, bound: int | None) -> bool:
-        """Whether a page lies in front of the bound with its last word. None: there is no bound."""
+        """Whether the last word of a page is before the bound. None: there is no bound."""
         return bound is None or self.last_word_end(page) <= bound
 
     def count_within(self, bound: int | None) -> int:
-        """Number of pages, from the first, that lie in front of the bound."""
+        """Number of pages, from the first, that are before the bound."""
         if bound is None:
             return len(self.entries)
         return bisect_right(
@@ -286,26 +293,27 @@ class GistMemory:
 
         It has no text, gist or summary past `offset`. Title and author are left out, since a model
         could recall the rest from them; in a series, numbers replace the titles of volumes. A page
-        across the bound is cut there. Its own sentences replace its gist, and that of a page with
-        the title of a volume. Offsets stay those of the book.
+        across the bound is cut there, and its own sentences replace its gist. So they do on a page
+        with the title of a volume. Offsets stay those of the book.
         """
         book = self.book.upto(offset)
         bound = len(book.text)
         entries: list[MemoryEntry] = []
         after = bisect_left(self.entries, bound, key=lambda entry: entry.page.start)
         for entry in self.entries[:after]:
-            if not self.is_within(entry.page, bound) or book.is_volume_heading(
-                entry.page.start
-            ):
-                page = replace(entry.page, end=min(bound, entry.page.end))
-                text = book.text[page.start : page.end].strip()
-                gist = extract(
-                    prose_of(book, page.start, page.end), _OWN_WORDS, self.focus.task
-                )
-                page = replace(page, words=count_words(text))
-                source = GistSource.EXTRACTIVE if entry.is_read else GistSource.UNREAD
-                entry = MemoryEntry(page, Gist(gist, count_words(gist), source))
+            tells_more = not self.is_within(entry.page, bound)
+            if tells_more or book.is_volume_heading(entry.page.start):
+                entry = self._in_own_sentences(entry, book)
             if entry.gist.text:
                 entries.append(entry)
         share = self.bound_share * bound / max(1, len(self.book.text))
         return replace(self, book=book, entries=entries, bound_share=share)
+
+    def _in_own_sentences(self, entry: MemoryEntry, book: Book) -> MemoryEntry:
+        """A page as far as the bounded `book` has it, with its own sentences as gist."""
+        start, end = entry.page.start, min(len(book.text), entry.page.end)
+        words = count_words(book.text[start:end].strip())
+        text = extract(prose_of(book, start, end), _OWN_WORDS, self.focus.task)
+        source = GistSource.EXTRACTIVE if entry.is_read else GistSource.UNREAD
+        gist = Gist(text, count_words(text), source)
+        return MemoryEntry(replace(entry.page, end=end, words=words), gist)

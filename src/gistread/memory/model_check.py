@@ -1,8 +1,8 @@
 """Checks what a model can do: a bad model does not fail visibly.
 
-It answers questions about a text, some of which have to be inferred; it says of three that the text
-does not answer them; it chooses between options; it writes one sentence; and it gists one or two
-passages of the sample story under the usual guard. Readers ask for these abilities
+The model answers questions about a text, some of which have to be inferred. It should say of three
+that the text does not answer them. It chooses between options, writes one sentence, and gists one
+or two passages of the sample story under the usual guard. Readers use the result
 (`readers/model_class.py`).
 """
 
@@ -36,13 +36,14 @@ from gistread.words import count_words
 TIME_LIMIT_S = 120.0  # A slower model is not checked
 BRIEF_LIMIT_S = 5.0  # For a check before an answer
 _BRIEF_QUESTIONS = 6
-_TURN_TOKENS = 80  # Enough for a model that is asked for a sentence and writes three
+_TURN_TOKENS = 80  # Enough for a model that writes three sentences instead of one
 _ANSWER_TOKENS = 24
 _PASSAGE_WORDS = 90
 _MAX_PASSAGES = 2
-# Of the questions: a model that copies the nearest sentence answers a third
+# Least share of right answers; a model that copies the nearest sentence has a third.
 _LEAST_RIGHT = 0.5
-_LEAST_REFUSED = 0.6  # Of the questions that the text does not answer
+# Least share of the unanswerable questions that the model must notice
+_LEAST_REFUSED = 0.6
 _PARAGRAPH_WORDS = 20  # A shorter line is a heading, or speech without its context
 # Markers of chat templates.
 _MARKS = re.compile(
@@ -74,8 +75,7 @@ class Options:
 
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-TEXT: str = _TABLES["text"].strip()
-"""The text that the questions are about."""
+TEXT: str = _TABLES["text"].strip()  # The text that the questions are about
 QUESTIONS = tuple(Question(*row) for row in _TABLES["questions"])
 UNANSWERED: tuple[str, ...] = tuple(_TABLES["unanswered"])
 OPTIONS = tuple(
@@ -89,11 +89,13 @@ _Asked = TypeVar("_Asked", Question, str)
 class Findings:
     """What the model did."""
 
-    # Whether each of the first of `QUESTIONS` was answered rightly
+    # For the first of `QUESTIONS`, whether each was answered rightly
     right: tuple[bool, ...]
-    # Whether it said that the text does not answer `UNANSWERED`
+    # For the first of `UNANSWERED`, whether it said that the text does not answer them
     refused: tuple[bool, ...]
-    chosen: tuple[bool, ...] = ()  # Whether it chose the right one of each of `OPTIONS`
+    chosen: tuple[
+        bool, ...
+    ] = ()  # For each of `OPTIONS`, whether it chose the right one
     turn: Completion | None = None  # One sentence of its own
     gisted: tuple[GistResult, ...] = ()
 
@@ -134,7 +136,7 @@ async def check_answering(engine: Engine) -> CheckResult | None:
 
 
 async def _find(engine: Engine, priority: Priority) -> Findings:
-    # The others find the text in the cache, which they would each evaluate if asked at once.
+    # After the first question, the others find the text in the cache.
     first = await _answers(engine, QUESTIONS[0], priority)
     prompt = _prompt("check_turn", engine, text=TEXT)
     answers, turn, chosen, gisted = await asyncio.gather(
@@ -154,35 +156,30 @@ def assess(
     refused = findings.refused
     turn = findings.turn
     gists = [result.gist.source for result in findings.gisted]
-    own = sum(source is not GistSource.EXTRACTIVE for source in gists)
+    passed = sum(source is not GistSource.EXTRACTIVE for source in gists)
     answers = sum(right) >= _LEAST_RIGHT * len(right)
     abstains = sum(refused) >= _LEAST_REFUSED * len(refused)
     ends_turns = turn is None or _ends(turn)
-    is_usable = turn is None or bool(turn.text.strip() or own)
-    if answers:
-        remark_on_answers = "answers questions"
-    else:
-        remark_on_answers = "often misreads: its answers come with the sentences"
-    remarks = [
-        remark_on_answers,
-        _remark_on_gists(gists),
-        *_shortcomings(
+    is_usable = turn is None or bool(turn.text.strip()) or passed > 0
+    line = "cannot be used: it writes nothing"
+    if is_usable:
+        remarks = [_remark_on_answers(answers=answers), _remark_on_gists(gists)]
+        remarks += _shortcomings(
             abstains=abstains, ends_turns=ends_turns, has_template=has_template
-        ),
-    ]
-    line = "; ".join(filter(None, remarks))
+        )
+        line = "; ".join(filter(None, remarks))
     return CheckResult(
         answers=answers and is_usable,
         abstains=abstains,
         chooses=all(findings.chosen),
-        line=line if is_usable else "cannot be used: it writes nothing",
+        line=line,
         is_usable=is_usable,
         right=sum(right),
         asked=len(right),
         refused=sum(refused),
         unanswerable=len(refused),
         ends_turns=ends_turns,
-        gists=own,
+        gists=passed,
         passages=len(gists),
         faults=_distinct_faults(findings.gisted),
         seconds=round(seconds, 1),
@@ -210,26 +207,36 @@ def _distinct_faults(results: Sequence[GistResult]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(faults))
 
 
+def _remark_on_answers(*, answers: bool) -> str:
+    if answers:
+        return "answers questions"
+    return "often misreads: its answers come with the sentences"
+
+
 def _remark_on_gists(gists: Sequence[GistSource]) -> str:
     """What the user will notice in the memory."""
     if not gists:
         return ""
-    quoted = sum(
-        source in (GistSource.EXTRACTIVE, GistSource.QUOTED) for source in gists
-    )
+    quotations = (GistSource.EXTRACTIVE, GistSource.QUOTED)
+    quoted = sum(source in quotations for source in gists)
     if quoted == 0:
         return "gists in its own words"
-    return (
-        "gists are quotations" if quoted == len(gists) else "some gists are quotations"
-    )
+    if quoted == len(gists):
+        return "gists are quotations"
+    return "some gists are quotations"
 
 
 def is_right(reply: str, right: str, wrong: str) -> bool:
-    """Whether a reply names what is right: first, or last after weighing what is wrong."""
+    """Whether a reply names what is right: first, or last after weighing what is wrong.
+
+    >>> is_right("Not the cook but the butler.", right="butler", wrong="cook")
+    True
+    """
     words = re.findall(r"\w+", reply.lower())
-    candidates = [word for word in words if re.fullmatch(f"{right}|{wrong}", word)]
-    named = [re.fullmatch(right, word) is not None for word in candidates]
-    return bool(named) and (named[0] or named[-1])
+    named = [word for word in words if re.fullmatch(f"{right}|{wrong}", word)]
+    if not named:
+        return False
+    return any(re.fullmatch(right, word) for word in (named[0], named[-1]))
 
 
 async def _ask(
@@ -237,20 +244,18 @@ async def _ask(
 ) -> Findings:
     """Ask the questions, which share the text, until they decide whether the model passes.
 
-    `first`: the result of the first one.
+    `first`: the result of the first one. `most`: of the questions with an answer.
     """
+
+    async def answers(question: Question) -> bool:
+        return await _answers(engine, question, priority)
+
+    async def refuses(question: str) -> bool:
+        return await _refuses(engine, question, priority)
+
     right, refused = await asyncio.gather(
-        _until_decided(
-            lambda question: _answers(engine, question, priority),
-            QUESTIONS[:most],
-            _LEAST_RIGHT,
-            [first],
-        ),
-        _until_decided(
-            lambda question: _refuses(engine, question, priority),
-            UNANSWERED,
-            _LEAST_REFUSED,
-        ),
+        _until_decided(answers, QUESTIONS[:most], _LEAST_RIGHT, [first]),
+        _until_decided(refuses, UNANSWERED, _LEAST_REFUSED),
     )
     return Findings(right, refused)
 
@@ -277,15 +282,16 @@ async def _until_decided(
 ) -> tuple[bool, ...]:
     """Ask until it is decided whether the share `least` of the questions is passed.
 
-    `known`: the results of the first questions. Each round asks as many at once as are still
-    missing. Returns the results of all that were asked.
+    `known`: the results of the first questions. Each round asks as many at once as still must be
+    passed. Returns the results of all that were asked.
     """
     needed = math.ceil(least * len(questions))
     results = list(known)
     missing = needed - sum(results)
     while 0 < missing <= len(questions) - len(results):
-        next_ones = questions[len(results) :][:missing]
-        results += await asyncio.gather(*map(passes, next_ones))
+        start = len(results)
+        following = questions[start : start + missing]
+        results += await asyncio.gather(*map(passes, following))
         missing = needed - sum(results)
     return tuple(results)
 
@@ -304,12 +310,11 @@ async def _chooses(engine: Engine, question: Options, priority: Priority) -> boo
 
 
 async def _shorten(engine: Engine, priority: Priority) -> list[GistResult]:
-    """Gist the passages at once."""
+    """Gist the passages concurrently."""
+    focus = GistFocus(wording=engine.info.wording)
 
     async def gist_of(text: str) -> GistResult:
-        attempts = await careful_attempts(
-            text, engine, GistFocus(wording=engine.info.wording)
-        )
+        attempts = await careful_attempts(text, engine, focus)
         return await gist_page(text, engine, attempts, priority)
 
     return await asyncio.gather(*map(gist_of, passages()))
@@ -338,7 +343,7 @@ def _prompt(name: str, engine: Engine, **values: str) -> Prompt:
 def _question_prompt(engine: Engine, question: str, *, may_abstain: bool) -> Prompt:
     """The prompt for a fact over one passage, as readers send it.
 
-    The trained wording always offers the way out.
+    The trained wording always offers "The book does not say."
     """
     wording = engine.info.wording
     task = prompts.load("task_answer" if wording else "task_brief", wording).text

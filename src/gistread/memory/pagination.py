@@ -1,8 +1,8 @@
 """Episode pagination: where to pause reading (ReadAgent, section 3.1 and Appendix H).
 
 A passage starts at the last pause point and has at most `max_words`. After `min_words`, every end
-of a paragraph has a label that the model may choose. The end of a chapter is always a
-pause point. Pages cover the whole text. Only `next_page` needs a model.
+of a paragraph has a label that the model may choose. The end of a chapter is always a pause point.
+Pages cover the whole text. Only `next_page` and `choose_page` need a model.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ from gistread.words import count_words
 
 PROMPTS = ("pagination",)  # Part of a memory's identity
 
-_LARGEST_SHORTER = 0.9  # Of a size that does not fit
+_LARGEST_SHORTER = 0.9  # If a size does not fit, at most this share of it is tried next
 _MIN_PASSAGE_WORDS = 8  # A window with less room cannot be used
 # Least distance between labels if the page size allows it: each label costs six tokens
 _APART_WORDS = 80
@@ -42,32 +42,31 @@ class LabelledPassage:
     """Text from a pause point on, and the offsets of possible next pauses."""
 
     start: int
+    # The number of each pause by its offset, ascending. There is at least one; the last is the end
+    # of the passage. The numbers count the paragraphs before the pause, as in the paper's Figure 2.
+    # With labels counted from 1, a weak model always answers 1 (SmolLM2-135M).
     labels: Mapping[int, int]
-    """The number of each pause by its offset, ascending, at least one; the last is the end of the
-    passage.
-
-    It counts the paragraphs before the pause, as in the paper's Figure 2. With labels counted from
-    1, a weak model always answers 1 (SmolLM2-135M).
-    """
 
     @property
     def pauses(self) -> tuple[int, ...]:
+        """Offsets of the pauses, ascending."""
         return tuple(self.labels)
 
     @property
     def end(self) -> int:
+        """Offset of the last pause."""
         return self.pauses[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A paragraph, a sentence or a piece of one, with the space after it: not divided further."""
+    """A paragraph, a sentence or a piece of one, with the space after it. No page divides it."""
 
     start: int
     end: int
     words: int
-    kind: ParagraphKind = ParagraphKind.TEXT  # Of a whole paragraph
-    speech: bool = False  # Begins with direct speech
+    kind: ParagraphKind = ParagraphKind.TEXT  # If it is a whole paragraph
+    is_speech: bool = False  # Whether it begins with direct speech
 
 
 # How well a page may end at a pause.
@@ -76,10 +75,12 @@ _WITHIN_CONVERSATION, _USUAL_END, _END_OF_SCENE = range(3)
 
 @dataclass(frozen=True, slots=True)
 class _Label:
-    end: int  # Offset of the pause
+    """A possible pause."""
+
+    end: int  # Its offset
     number: int
     words: int  # From the start of the passage
-    rank: int = _WITHIN_CONVERSATION
+    rank: int = _WITHIN_CONVERSATION  # How well a page may end here
 
 
 def find_passage(
@@ -92,37 +93,46 @@ def find_passage(
     """
     last = chapter_end(book, start)
     stop = last if next_start is None else min(last, next_start)
-    units, left_over = _fill(_units(book, start, stop, size.max_words), start, size)
+    units, rest = _fill(_units(book, start, stop, size.max_words), start, size)
     total = sum(unit.words for unit in units)
-    if left_over is not None and total < size.min_words / 2:
+    if rest is not None and total < size.min_words / 2:
+        # Too few words for a page: the sentences of the next paragraph are added one by one.
         window = size.max_words * CHARACTERS_PER_WORD
-        pieces = _sentences(
-            book.text, left_over.start, left_over.end, left_over.end, window
-        )
-        more, _ = _fill(pieces, start, size, total)
+        sentences = _sentences(book.text, rest.start, rest.end, rest.end, window)
+        more, _ = _fill(sentences, start, size, total)
         units += more
         total += sum(unit.words for unit in more)
     end = units[-1].end
-    if end == stop < last:
+    fills_gap = end == stop and stop < last
+    if fills_gap:
         return LabelledPassage(start, {end: len(units)})
-    # Counted no further than needed.
-    left = count_words(
-        book.text[end : min(stop, end + size.min_words * CHARACTERS_PER_WORD)]
-    )
+    labels = _labels(book, units, stop, size)
+    return LabelledPassage(start, {label.end: label.number for label in labels})
+
+
+def _labels(
+    book: Book, units: Sequence[_Unit], stop: int, size: PageSize
+) -> list[_Label]:
+    """The pauses that the model may choose, at least one. `stop`: the end of the chapter."""
+    end = units[-1].end
+    words = sum(unit.words for unit in units)
     legal = _legal_labels(units, size.min_words)
-    # A page after them has at least half of a page's words.
+    if not legal:
+        return [_Label(end, len(units), words)]
+    enough = end + size.min_words * CHARACTERS_PER_WORD
+    words_after = count_words(book.text[end : min(stop, enough)])
+    # After these pauses, at least half a page is left, or nothing.
     tidy = [
         label
         for label in legal
-        if total - label.words + left >= size.min_words / 2 or label.end == stop
+        if label.end == stop or words - label.words + words_after >= size.min_words / 2
     ]
-    labels = _space_out(tidy or legal or [_Label(end, len(units), total)], size)
-    return LabelledPassage(start, {label.end: label.number for label in labels})
+    return _space_out(tidy or legal, size)
 
 
 def _legal_labels(units: Sequence[_Unit], min_words: int) -> list[_Label]:
     """The pauses after enough words for a page, but none after a heading."""
-    labels = []
+    labels: list[_Label] = []
     words = 0
     for number, (unit, following) in enumerate(zip_longest(units, units[1:]), start=1):
         words += unit.words
@@ -139,41 +149,44 @@ def _fitness(unit: _Unit, following: _Unit | None) -> int:
         return _USUAL_END
     if following.kind is ParagraphKind.HEADING:
         return _END_OF_SCENE
-    return _WITHIN_CONVERSATION if unit.speech and following.speech else _USUAL_END
+    if unit.is_speech and following.is_speech:
+        return _WITHIN_CONVERSATION
+    return _USUAL_END
 
 
 def _space_out(labels: list[_Label], size: PageSize) -> list[_Label]:
-    """Drop labels that are too close.
+    """Drop labels that are too close to an earlier one.
 
-    The last label stays; one of a higher rank replaces a label shortly before it.
+    The last label, and labels of a higher rank, replace the earlier one instead.
     """
     apart = min(_APART_WORDS, (size.max_words - size.min_words) // (_LABELS - 1))
-    kept: list[_Label] = []
-    for label in labels:
-        close = bool(kept) and label.words - kept[-1].words < apart
-        if close and (label is labels[-1] or label.rank > kept[-1].rank):
-            kept[-1] = label
-        elif not close:
-            kept.append(label)
-    if kept[-1] is labels[-1]:
-        return kept
-    return [*kept, labels[-1]]
+    spaced = labels[:1]
+    for label in labels[1:]:
+        previous = spaced[-1]
+        if label.words - previous.words >= apart:
+            spaced.append(label)
+        elif label is labels[-1] or label.rank > previous.rank:
+            spaced[-1] = label
+    return spaced
 
 
 def _fill(
     units: Iterator[_Unit], start: int, size: PageSize, words: int = 0
 ) -> tuple[list[_Unit], _Unit | None]:
-    taken: list[_Unit] = []
+    """As many units as fit a passage, at least one, and the first that does not fit.
+
+    `words`: those of the passage before these units.
+    """
+    most_characters = size.max_words * CHARACTERS_PER_WORD
+    fitting: list[_Unit] = []
     for unit in units:
+        is_first = not fitting and words == 0
         words += unit.words
-        too_long = (
-            words > size.max_words
-            or unit.end - start > size.max_words * CHARACTERS_PER_WORD
-        )
-        if too_long and (taken or words > unit.words):
-            return taken, unit
-        taken.append(unit)
-    return taken, None
+        is_too_long = words > size.max_words or unit.end - start > most_characters
+        if is_too_long and not is_first:
+            return fitting, unit
+        fitting.append(unit)
+    return fitting, None
 
 
 async def next_page(
@@ -188,40 +201,34 @@ async def next_page(
 
     `next_start`: see `find_passage`. Raises EngineError when no page fits.
     """
-    beside_tokens = await extra_task_tokens(engine, focus, "gist", "pagination")
+    extra_tokens = await extra_task_tokens(engine, focus, "gist", "pagination")
+    template = prompts.load("pagination", focus.wording)
+    window = engine.info.context_tokens
     while True:
         passage = find_passage(book, start, size, next_start)
         text = labelled_text(book, passage.start, passage.labels, passage.end)
-        prompt = (
-            Message(
-                "user", prompts.load("pagination", focus.wording).fill(passage=text)
-            ),
-        )
+        prompt = (Message("user", template.fill(passage=text)),)
         tokens = await engine.measure(prompt)
-        needed = (
-            tokens
-            + gist_tokens(count_words(book.text[start : passage.end]), tokens)
-            + beside_tokens
-        )
-        if needed <= engine.info.context_tokens:
+        words = count_words(book.text[start : passage.end])
+        needed = tokens + gist_tokens(words, tokens) + extra_tokens
+        if needed <= window:
             return await choose_page(book, passage, prompt, engine)
-        size = shorten_size(book, passage, size, needed, engine.info.context_tokens)
+        size = shorten_size(book, passage, size, needed, window)
 
 
 async def choose_page(
     book: Book, passage: LabelledPassage, prompt: Prompt, engine: Engine
 ) -> tuple[Page, Usage]:
     """Let the model choose where the page ends, if there is a choice. Raises EngineError."""
-    end, usage = passage.end, NO_USAGE
+    start, end = passage.start, passage.end
+    usage = NO_USAGE
     if len(passage.labels) > 1:
         labels = [f"<{number}>" for number in passage.labels.values()]
-        choice = await choose_or(
-            engine, prompt, labels, len(labels) - 1, Priority.BACKGROUND
-        )
-        end, usage = passage.pauses[choice.index], choice.usage
-    return Page(
-        0, passage.start, end, count_words(book.text[passage.start : end])
-    ), usage
+        last = len(labels) - 1
+        choice = await choose_or(engine, prompt, labels, last, Priority.BACKGROUND)
+        end = passage.pauses[choice.index]
+        usage = choice.usage
+    return Page(0, start, end, count_words(book.text[start:end])), usage
 
 
 def shorten_size(
@@ -237,13 +244,13 @@ def shorten_size(
     """
     words = count_words(book.text[passage.start : passage.end])
     characters = (passage.end - passage.start) / CHARACTERS_PER_WORD
-    now = min(size.max_words, max(words, round(characters)))
-    max_words = int(now * min(_LARGEST_SHORTER, context_tokens / needed))
+    passage_words = min(size.max_words, max(words, round(characters)))
+    share = min(_LARGEST_SHORTER, context_tokens / needed)
+    max_words = int(passage_words * share)
     if max_words < _MIN_PASSAGE_WORDS:
         raise EngineError(
-            f"The context is too small for one page: {words} words and their gist need {needed} "
-            "tokens, "
-            f"the model's window has {context_tokens}.",
+            f"The context is too small for one page: {words} words and their gist need "
+            f"{needed} tokens, the model's window has {context_tokens}.",
             "Use a model with a longer context.",
         )
     return PageSize(min(size.min_words, max(1, max_words // 2)), max_words)
@@ -252,7 +259,7 @@ def shorten_size(
 def labelled_text(book: Book, start: int, labels: Mapping[int, int], end: int) -> str:
     """The text with these labels up to `end`.
 
-    Text that looks like one is harmless: it is no legal answer.
+    Text of the book that looks like a label is harmless: it is no legal answer.
     """
     pieces: list[str] = []
     for offset, number in labels.items():
@@ -268,15 +275,15 @@ def chapter_end(book: Book, start: int) -> int:
     A chapter with only a heading is joined with the next.
     """
     last = book.volume_end(book.volume_index(start)) if book.volumes else len(book.text)
-    for index in range(book.chapter_index(start), len(book.chapters)):
-        end = book.chapters[index].end
-        if end >= last:
+    for chapter in book.chapters[book.chapter_index(start) :]:
+        if chapter.end >= last:
             return last
-        if any(
-            paragraph.kind is not ParagraphKind.HEADING
-            for paragraph in book.paragraphs_between(start, end)
-        ):
-            return end
+        paragraphs = book.paragraphs_between(start, chapter.end)
+        is_only_heading = all(
+            paragraph.kind is ParagraphKind.HEADING for paragraph in paragraphs
+        )
+        if not is_only_heading:
+            return chapter.end
     return last
 
 
@@ -289,41 +296,49 @@ def _units(book: Book, start: int, end: int, max_words: int) -> Iterator[_Unit]:
         paragraph = book.paragraphs[index]
         if paragraph.start >= end:
             return
+        next_start = len(text)
         if index + 1 < len(book.paragraphs):
-            following = book.paragraphs[index + 1].start
-        else:
-            following = len(text)
-        begins = start if index == first else paragraph.start
-        stop, until = min(paragraph.end, end), min(following, end)
-        is_short = stop - begins <= most_characters
-        if is_short and (words := count_words(text[begins:stop])) <= max_words:
-            speech = text[begins:stop].lstrip()[:1] in _SPEECH
-            yield _Unit(begins, until, words, paragraph.kind, speech)
-            continue
-        for sentence in _sentences(text, begins, stop, until, 2 * most_characters):
+            next_start = book.paragraphs[index + 1].start
+        unit_start = start if index == first else paragraph.start
+        text_end = min(paragraph.end, end)
+        unit_end = min(next_start, end)  # With the space after the paragraph
+        if text_end - unit_start <= most_characters:
+            words = count_words(text[unit_start:text_end])
+            if words <= max_words:
+                is_speech = text[unit_start:text_end].lstrip()[:1] in _SPEECH
+                yield _Unit(unit_start, unit_end, words, paragraph.kind, is_speech)
+                continue
+        window = 2 * most_characters
+        for sentence in _sentences(text, unit_start, text_end, unit_end, window):
             yield from _pieces(text, sentence.start, sentence.end, max_words)
 
 
 def _sentences(
     text: str, start: int, stop: int, end: int, window: int
 ) -> Iterator[_Unit]:
-    """The sentences of `text[start:stop]`.
+    """The sentences of `text[start:stop]`; the last one reaches to `end`.
 
-    Found window by window, since a paragraph may be a whole book.
+    They are found window by window, since a paragraph may be a whole book.
     """
-    at = start
-    while at < end:
-        until = min(stop, at + window)
-        starts = [at + begin for begin, _ in sentence_spans(text[at:until])][1:]
-        if until < stop and starts:
-            until = starts.pop()  # the last sentence may continue beyond the window
-        until = until if until < stop else end
-        for begin, finish in zip([at, *starts], [*starts, until], strict=True):
-            yield _Unit(begin, finish, count_words(text[begin:finish]))
-        at = until
+    window_start = start
+    while window_start < end:
+        window_end = min(stop, window_start + window)
+        spans = sentence_spans(text[window_start:window_end])
+        later_starts = [window_start + first for first, _ in spans[1:]]
+        if window_end < stop and later_starts:
+            # The last sentence may continue beyond the window.
+            window_end = later_starts.pop()
+        if window_end >= stop:
+            window_end = end
+        starts = [window_start, *later_starts]
+        ends = [*later_starts, window_end]
+        for first, last in zip(starts, ends, strict=True):
+            yield _Unit(first, last, count_words(text[first:last]))
+        window_start = window_end
 
 
 def _pieces(text: str, start: int, end: int, max_words: int) -> Iterator[_Unit]:
+    """The sentence `text[start:end]` in pieces of up to `max_words`, cut at spaces if possible."""
     most_characters = max_words * CHARACTERS_PER_WORD
     while start < end:
         stop = min(end, start + most_characters)

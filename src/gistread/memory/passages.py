@@ -1,6 +1,6 @@
 """Splits a book into passages: a few paragraphs, or a few sentences of a long paragraph.
 
-Independent of pages.
+Passages do not depend on pages.
 """
 
 from collections import deque
@@ -14,10 +14,11 @@ from gistread.words import count_words
 # Longest passage of several paragraphs or sentences. DOS RAG uses chunks of 100 tokens (arXiv
 # 2506.03989).
 PASSAGE_WORDS = 100
-# Longest numbered one: the fewer sentences it has, the surer which of them an answer means
+# Longest numbered passage: with few sentences, it is clear which of them an answer means
 NUMBERED_WORDS = 60
 
 GAP = "[…]"  # Marks text left out
+_BLANK_LINE_TOKENS = 2
 
 Span = tuple[int, int]  # `book.text[start:end]`
 Passage = Span  # One that a prompt may show
@@ -29,30 +30,32 @@ NEARLY_ALL = 0.99
 def split_into_passages(
     book: Book, start: int = 0, end: int | None = None, most_words: int = PASSAGE_WORDS
 ) -> list[Passage]:
+    """The passages of `book.text[start:end]`. A heading is in one with what follows it."""
+    if end is None:
+        end = len(book.text)
     passages: list[Passage] = []
-    words = 0
-    is_headed = False
-    for piece in _pieces(
-        book, start, len(book.text) if end is None else end, most_words
-    ):
-        size = count_words(book.text[piece.start : piece.end])
-        words += size
+    words = 0  # Of the last passage
+    follows_heading = False
+    for piece in _pieces(book, start, end, most_words):
+        piece_words = count_words(book.text[piece.start : piece.end])
+        words += piece_words
         fits = not piece.is_heading and words <= most_words
-        if passages and (is_headed or fits):
-            passages[-1] = passages[-1][0], piece.end
+        if passages and (follows_heading or fits):
+            passage_start, _ = passages[-1]
+            passages[-1] = passage_start, piece.end
         else:
             passages.append((piece.start, piece.end))
-            words = size
-        is_headed = piece.is_heading
+            words = piece_words
+        follows_heading = piece.is_heading
     return passages
 
 
 def sentences_of(book: Book, start: int, end: int) -> Iterator[Passage]:
     """The sentences in `book.text[start:end]`; none crosses the end of a paragraph."""
     for paragraph in book.paragraphs_between(start, end):
-        first, last = max(paragraph.start, start), min(paragraph.end, end)
-        for begin, finish in sentence_spans(book.text[first:last]):
-            yield first + begin, first + finish
+        part_start, part_end = max(paragraph.start, start), min(paragraph.end, end)
+        for first, last in sentence_spans(book.text[part_start:part_end]):
+            yield part_start + first, part_start + last
 
 
 def sentence_at(book: Book, offset: int) -> Passage:
@@ -60,12 +63,12 @@ def sentence_at(book: Book, offset: int) -> Passage:
     if not book.paragraphs:
         return 0, len(book.text)
     paragraph = book.paragraphs[book.paragraph_index(offset)]
-    sentences = list(sentences_of(book, paragraph.start, paragraph.end)) or [
-        (paragraph.start, paragraph.end)
-    ]
-    return next(
-        (sentence for sentence in sentences if sentence[1] > offset), sentences[-1]
-    )
+    last_sentence = (paragraph.start, paragraph.end)
+    for start, end in sentences_of(book, paragraph.start, paragraph.end):
+        if end > offset:
+            return start, end
+        last_sentence = (start, end)
+    return last_sentence
 
 
 def join(passages: Iterable[Passage], book: Book) -> list[Passage]:
@@ -73,35 +76,36 @@ def join(passages: Iterable[Passage], book: Book) -> list[Passage]:
     joined: list[Passage] = []
     for start, end in sorted(passages):
         if joined:
-            first, last = joined[-1]
-            if not book.text[last:start].strip():
-                joined[-1] = first, max(end, last)
+            last_start, last_end = joined[-1]
+            if not book.text[last_end:start].strip():
+                joined[-1] = last_start, max(end, last_end)
                 continue
         joined.append((start, end))
     return joined
 
 
-def without(span: Span, closed: Iterable[Span]) -> list[Span]:
-    """What is left of a span, in order.
+def without(span: Span, excluded: Iterable[Span]) -> list[Span]:
+    """The parts of a span that are in none of the excluded ones, in order.
 
     >>> without((0, 10), [(2, 4)])
     [(0, 2), (4, 10)]
     """
-    left: list[Span] = []
-    at, end = span
-    for since, until in sorted(closed):
-        if since > at:
-            left.append((at, min(since, end)))
-        at = max(at, until)
-        if at >= end:
-            return left
-    left.append((at, end))
-    return left
+    parts: list[Span] = []
+    start, end = span
+    for excluded_start, excluded_end in sorted(excluded):
+        if excluded_start > start:
+            parts.append((start, min(excluded_start, end)))
+        start = max(start, excluded_end)
+        if start >= end:
+            return parts
+    parts.append((start, end))
+    return parts
 
 
 def overlaps(places: Iterable[Passage], place: Passage) -> bool:
     """Whether a place shares a character with any of the others."""
-    return any(start < place[1] and place[0] < end for start, end in places)
+    place_start, place_end = place
+    return any(start < place_end and place_start < end for start, end in places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,9 @@ class Marked:
     @classmethod
     def in_text(cls, span: Span, text: str) -> "Marked":
         """With signs that the text does not have."""
-        return cls(span, "⟦", "⟧") if "«" in text or "»" in text else cls(span)
+        if "«" in text or "»" in text:
+            return cls(span, "⟦", "⟧")
+        return cls(span)
 
 
 def render(
@@ -127,36 +133,38 @@ def render(
 ) -> str:
     """The text of joined passages, with a mark for every gap.
 
-    `numbered`: each of `numbered_passages` after "[1]".
+    `numbered`: each of the `numbered_passages` begins with its number, as "[1]".
     """
     pieces: list[str] = []
-    at = count = 0
+    number = 0
+    last_end = 0
     for start, end in passages:
-        if book.text[at:start].strip():
+        if book.text[last_end:start].strip():
             pieces.append(GAP)
         if numbered:
             for first, last in split_into_passages(book, start, end, NUMBERED_WORDS):
-                count += 1
-                pieces.append(f"[{count}] {_shown(first, last, book, marked)}")
+                number += 1
+                pieces.append(f"[{number}] {_shown(first, last, book, marked)}")
         else:
             pieces.append(_shown(start, end, book, marked))
-        at = end
-    if passages and book.text[at:].strip():
+        last_end = end
+    if passages and book.text[last_end:].strip():
         pieces.append(GAP)
     return "\n\n".join(pieces)
 
 
 def _shown(start: int, end: int, book: Book, marked: Marked | None) -> str:
+    """The text with the signs of a marked span that begins or ends in it."""
     text = book.text[start:end]
     if marked is None:
         return text.strip()
-    first, last = marked.span
-    if start < last <= end:
-        at = last - start
-        text = text[:at] + marked.end + text[at:]
-    if start <= first < end:
-        at = first - start
-        text = text[:at] + marked.begin + text[at:]
+    marked_start, marked_end = marked.span
+    if start < marked_end <= end:
+        index = marked_end - start
+        text = text[:index] + marked.end + text[index:]
+    if start <= marked_start < end:
+        index = marked_start - start
+        text = text[:index] + marked.begin + text[index:]
     return text.strip()
 
 
@@ -164,11 +172,9 @@ def numbered_passages(
     passages: Sequence[Passage], book: Book
 ) -> tuple[tuple[int, Passage], ...]:
     """The pieces of joined passages that `render` numbers, each with its number."""
-    pieces = [
-        piece
-        for start, end in passages
-        for piece in split_into_passages(book, start, end, NUMBERED_WORDS)
-    ]
+    pieces: list[Passage] = []
+    for start, end in passages:
+        pieces += split_into_passages(book, start, end, NUMBERED_WORDS)
     return tuple(enumerate(pieces, start=1))
 
 
@@ -181,21 +187,23 @@ async def split_into_chunks(
 ) -> list[Passage]:
     """Split the book, or a part, into chunks of whole passages; only too long ones are cut."""
     chunks: list[Passage] = []
-    tokens = 0
+    chunk_tokens = 0
     passages = deque(split_into_passages(book, start, end))
     while passages:
         start, end = passages.popleft()
-        size = await count(book.text[start:end]) + 2
-        if size > most_tokens and end - start > 1:
+        tokens = await count(book.text[start:end]) + _BLANK_LINE_TOKENS
+        if tokens > most_tokens and end - start > 1:
+            # Count both halves instead.
             middle = (start + end) // 2
             passages.extendleft([(middle, end), (start, middle)])
             continue
-        if chunks and tokens + size <= most_tokens:
-            chunks[-1] = chunks[-1][0], end
-            tokens += size
+        if chunks and chunk_tokens + tokens <= most_tokens:
+            chunk_start, _ = chunks[-1]
+            chunks[-1] = chunk_start, end
+            chunk_tokens += tokens
         else:
             chunks.append((start, end))
-            tokens = size
+            chunk_tokens = tokens
     return chunks
 
 
@@ -210,11 +218,12 @@ class _Piece:
 
 def _pieces(book: Book, start: int, end: int, most_words: int) -> Iterator[_Piece]:
     for paragraph in book.paragraphs_between(start, end):
-        first = max(start, paragraph.start)
-        last = min(end, paragraph.end)
-        text = book.text[first:last]
+        part_start = max(start, paragraph.start)
+        part_end = min(end, paragraph.end)
+        text = book.text[part_start:part_end]
         if count_words(text) <= most_words:
-            yield _Piece(first, last, paragraph.kind is ParagraphKind.HEADING)
+            is_heading = paragraph.kind is ParagraphKind.HEADING
+            yield _Piece(part_start, part_end, is_heading)
         else:
-            for begin, finish in sentence_spans(text):
-                yield _Piece(first + begin, first + finish, is_heading=False)
+            for first, last in sentence_spans(text):
+                yield _Piece(part_start + first, part_start + last, is_heading=False)

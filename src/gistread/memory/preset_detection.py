@@ -1,6 +1,6 @@
-"""Detects which gisting preset suits a book by its form (ReadAgent, F.2).
+"""Detects which gisting preset suits a book by its form: turns of speakers, citations, steps, code.
 
-Turns, citations, steps, code.
+As in ReadAgent, Appendix F.2.
 """
 
 import re
@@ -13,37 +13,43 @@ from gistread.memory.front_matter import HEADINGS
 from gistread.words import count_words
 
 _MIN_PARAGRAPHS = 4
-# Read from the beginning of the book; headings are read to its end
+# Only so much of the beginning of a book is examined, except for headings.
 _MAX_CHARACTERS = 400_000
 
 _TURNS = 0.5  # Least share of a transcript's lines that begin with a speaker
-_MIN_TURNS = 3  # Least turns of a speaker: words before fewer colons are no speakers
-_CITATIONS = 1.0  # Per thousand words. Papers have 2.6 and more, novels none.
-_CODE = 0.5
-_SOME_CODE = 0.08
+_MIN_TURNS = (
+    3  # A speaker has at least so many turns; words before fewer colons are no speakers
+)
+_CITATIONS = (
+    1.0  # Least citations per thousand words; papers have 2.6 and more, novels none
+)
+_CODE = 0.5  # Least share of code in a book of code
+_SOME_CODE = 0.08  # The same in a manual
+# Least share of code characters in source code without markup: sources have 0.034 and more,
+# transcripts up to 0.02, novels up to 0.003.
 _SIGNS = 0.03
-"""Least share of code characters in source code without markup: sources have 0.034 and more,
-transcripts up to 0.02, novels up to 0.003.
-"""
-# Least share in preformatted text, which may also be verse, or a whole novel
+# The same in preformatted text, which may also be verse, or a whole novel
 _SOME_SIGNS = 0.01
-_STEPS = 0.3
-_TABLES = 0.3  # Of a reference; novels have none but their contents
+_STEPS = 0.3  # Least share of steps among the paragraphs of a manual
+_TABLES = 0.3  # Least share of tables in a reference; novels only have their contents
 
+# "[00:12] Ann (host): Welcome", "Ann 00:12"
 _SPEAKER = re.compile(
     r"""^\W{0,3}(?:\d[\d:.,]{3,11}\W{1,3})?                      # a time
-        ([^\W\d_][^:：\n“”"„«»!?;]{0,40}?)                       # who
+        (?P<who>[^\W\d_][^:：\n“”"„«»!?;]{0,40}?)                # who
         (?:\s*[(\[][^)\]\n]{1,20}[)\]])?                          # a time or a role
         (?:\W{0,3}:\W{0,3}(?:\s|$) | \W{0,3}： | \s+\d{1,2}:\d\d(?::\d\d)?(?:\s|$))""",
     re.VERBOSE,
 )
+# "[3, 7]", "(Lee et al., 2024)"
 _CITATION = re.compile(
     r"""(?<![^\s(])\[\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]
       | \([^()\d]{2,80}[,\s]\s*(?:1[89]|20)\d\d[a-z]?(?:;[^()]{2,200})?\)
       | \bet\ al\b""",
     re.VERBOSE,
 )
-_STEP = re.compile(r"\s*(?:\d{1,3}[.)]|[a-zA-Z][)]|[•▪–*-])\s")
+_STEP = re.compile(r"\s*(?:\d{1,3}[.)]|[a-zA-Z][)]|[•▪–*-])\s")  # "2. ", "b) ", "• "
+# Characters of code
 _SIGN = re.compile(r"[{}\[\]<>=|$\\_~`]|--|\b\(|;$", re.MULTILINE)
 _ACT = re.compile(
     r"\W*(?:\w+\s+)?(?:act|scene|acte|scène|akt|aufzug|szene|auftritt|acto|escena|atto|scena"
@@ -121,32 +127,41 @@ def _length(texts: Sequence[str]) -> int:
 
 
 def _is_transcript(book: Book, texts: Sequence[str]) -> bool:
-    """Recurring speakers and no acts: a play has speakers too."""
+    """Whether speakers recur. There must be no acts, since a play has speakers too."""
     lines = [line for text in texts for line in text.split("\n") if line.strip()]
-    speakers = filter(None, map(_SPEAKER.match, lines))
-    turns = Counter(speaker[1].casefold() for speaker in speakers)
+    turns: Counter[str] = Counter()
+    for line in lines:
+        match = _SPEAKER.match(line)
+        if match:
+            turns[match["who"].casefold()] += 1
     spoken = sum(count for count in turns.values() if count >= _MIN_TURNS)
     if spoken < _TURNS * len(lines):
         return False
-    headings = (
-        book.text[p.start : p.end]
-        for p in book.paragraphs
-        if p.kind is ParagraphKind.HEADING
-    )
-    return not any(_ACT.match(heading) for heading in headings)
+    for paragraph in book.paragraphs:
+        if paragraph.kind is ParagraphKind.HEADING:
+            heading = book.text[paragraph.start : paragraph.end]
+            if _ACT.match(heading):
+                return False
+    return True
 
 
 def _is_paper(book: Book) -> bool:
-    """Citations, and a heading of an abstract or of references."""
+    """Whether there are citations, and a heading of an abstract or of references."""
     beginning = book.text[:_MAX_CHARACTERS]
-    if len(_CITATION.findall(beginning)) < _CITATIONS * count_words(beginning) / 1000:
+    thousands = count_words(beginning) / 1000
+    if len(_CITATION.findall(beginning)) < _CITATIONS * thousands:
         return False
-    short = (p for p in book.paragraphs if p.end - p.start < _LONGEST_HEADING)
-    lines = (book.text[p.start : p.end].strip(" \n0123456789.:*#—–-") for p in short)
-    return any(line.casefold() in HEADINGS["paper"] for line in lines)
+    for paragraph in book.paragraphs:
+        if paragraph.end - paragraph.start < _LONGEST_HEADING:
+            line = book.text[paragraph.start : paragraph.end]
+            title = line.strip(" \n0123456789.:*#—–-").casefold()
+            if title in HEADINGS["paper"]:
+                return True
+    return False
 
 
 def _sign_share(texts: Sequence[str]) -> float:
+    """The share of code characters."""
     signs = sum(len(_SIGN.findall(text)) for text in texts)
     length = _length(texts)
     if not length:

@@ -13,12 +13,14 @@ def prose_of(book: Book, start: int, end: int) -> str:
     'The lamp burned.'
     """
     pieces: list[str] = []
-    at = start
+    piece_start = start
     for paragraph in book.paragraphs_between(start, end):
         if paragraph.kind is ParagraphKind.HEADING:
-            pieces.append(book.text[at : max(at, paragraph.start)])
-            at = max(at, paragraph.end)
-    prose = "".join([*pieces, book.text[at:end]]).strip()
+            piece_end = max(piece_start, paragraph.start)
+            pieces.append(book.text[piece_start:piece_end])
+            piece_start = max(piece_start, paragraph.end)
+    pieces.append(book.text[piece_start:end])
+    prose = "".join(pieces).strip()
     return prose or book.text[start:end].strip()
 
 
@@ -43,6 +45,8 @@ def without_heading(gist: str, book: Book, start: int, end: int) -> str:
 
 
 def _first_sentence(text: str) -> str:
-    flat = " ".join(text.split())
-    begin, end = next(iter(sentence_spans(flat)), (0, len(flat)))
-    return flat[begin:end].strip()
+    """The first sentence on one line; the whole text if there is none."""
+    on_one_line = " ".join(text.split())
+    for start, end in sentence_spans(on_one_line):
+        return on_one_line[start:end].strip()
+    return on_one_line

@@ -27,13 +27,13 @@ from gistread.memory.prose import prose_of
 from gistread.memory.single_pass import PageToGist, SinglePass
 from gistread.memory.writer import MemoryWriter
 
-# Parallel requests that one chapter keeps busy: pages are found faster than they are gisted
+# One chapter keeps so many parallel requests busy: pages are found faster than they are gisted.
 _REQUESTS_PER_CHAPTER = 8
-# On a server, where one page is found while another is gisted
+# The same on a server, where one page is found while another is gisted
 _REMOTE_REQUESTS_PER_CHAPTER = 2
-_PAGES_AT_FIRST = 1
-_PAGES_MORE = 2
-# Second attempts at gists end if fewer than this share of them pass
+_PAGES_AT_FIRST = 1  # Pages that may be found and gisted at once
+_PAGES_MORE = 2  # Added after each finished page
+# No second attempts at gists are made if fewer than this share of them pass.
 _SECOND_PAYS = 1 / 6
 
 
@@ -55,9 +55,11 @@ class PageRead:
     @property
     def retries(self) -> int:
         """How often the model was asked again."""
-        return max(
-            0, len(self.faults) - (self.entry.gist.source is GistSource.EXTRACTIVE)
-        )
+        attempts_failed = len(self.faults)
+        if self.entry.gist.source is GistSource.EXTRACTIVE:
+            # After the last attempt it was not asked again.
+            return max(0, attempts_failed - 1)
+        return attempts_failed
 
 
 PageEvent = PageFound | PageRead
@@ -77,23 +79,22 @@ async def read_book(
     it. `on_draft` gets the start of a page and the text so far of its gist, empty after a rejected
     attempt. Raises EngineError, also when no page fits the window.
     """
+    # None when reading has ended
     events: asyncio.Queue[PageEvent | None] = asyncio.Queue()
-    reading = asyncio.create_task(
-        _Reading(writer, engine, events.put_nowait, on_draft, place).run(),
-        name="read-book",
-    )
-    reading.add_done_callback(lambda _: events.put_nowait(None))
+    reading = _Reading(writer, engine, events.put_nowait, on_draft, place)
+    task = asyncio.create_task(reading.run(), name="read-book")
+    task.add_done_callback(lambda _: events.put_nowait(None))
     try:
         while (event := await events.get()) is not None:
             yield event
-        await reading
+        await task
     finally:
-        reading.cancel()
-        await asyncio.gather(reading, return_exceptions=True)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 def characters_left(writer: MemoryWriter, story: StoryPart) -> int:
-    """Characters that the model has still to read: no front matter, no imprint."""
+    """Characters of the story that the model has not read yet."""
     start = first_section(writer, story.start)
     end = len(writer.memory.book.text) if story.end is None else story.end
     pages = (entry.page for entry in writer.all_entries())
@@ -106,12 +107,15 @@ def first_section(writer: MemoryWriter, story_start: int) -> int:
 
     That is `story_start`, the end of the front matter, unless a model has read that already.
     """
-    is_between_pages = writer.entry_at(story_start) or not writer.covers(story_start)
-    return story_start if is_between_pages else 0
+    starts_page = writer.entry_at(story_start) is not None
+    is_within_page = writer.covers(story_start) and not starts_page
+    return 0 if is_within_page else story_start
 
 
 @dataclass(eq=False, repr=False)
 class _Reading:
+    """One run over the chapters that are not read yet."""
+
     writer: MemoryWriter
     engine: Engine
     emit: Callable[[PageEvent], None]
@@ -119,76 +123,73 @@ class _Reading:
     place: Callable[[], int]
 
     def __post_init__(self) -> None:
-        self._memory, book = self.writer.memory, self.writer.memory.book
-        # As read: a gist that names the title of a later volume would tell what a bound hides.
+        self._memory = self.writer.memory
+        book = self._memory.book
+        # Without titles of later volumes: a gist that names one would tell what a bound hides.
         self._book = book.upto(len(book.text)) if book.volumes else book
         self._tasks = asyncio.TaskGroup()  # Chapters being read and gists being made
         # Chapters with their headings that are not being read
         self._waiting: list[tuple[int, int]] = []
         self._gisting: dict[int, Page] = {}  # Pages whose gist is being made, by start
-        # Gists of pages found in this run, by the end of the page.
+        # Gists of pages found in this run, by the end of the page
         self._gists: dict[int, asyncio.Future[str]] = {}
         # Limits pages being found and gisted. It grows with each finished page, so that the first
         # gist comes soon.
         self._pages = asyncio.Semaphore(_PAGES_AT_FIRST)
         self._pages_to_add = self.engine.info.parallel - _PAGES_AT_FIRST
-        self._chapters = 0  # Chapters being read
-        # Second attempts made, and those that passed
-        self._second = self._second_passed = 0
-        # Faults of finished gists by the start of their page, until they are reported.
+        self._chapters = 0  # Number of chapters being read
+        self._second_attempts = 0
+        self._second_passed = 0
+        # Faults of finished gists by the start of their page, until they are reported
         self._faults: dict[int, tuple[Fault, ...]] = {}
 
     async def run(self) -> None:
-        memory = self._memory
-        begin = first_section(self.writer, front_matter_end(memory.book))
+        book = self._memory.book
+        story_start = first_section(self.writer, front_matter_end(book))
         unread = self._known_until(0)
-        if unread < begin:
-            end = min(begin, self.writer.next_start(unread) or begin)
-            for entry in front_matter_entries(
-                memory.book, unread, end, memory.size.max_words
-            ):
-                self._add(entry)
-        imprint = max(begin, imprint_start(memory.book))
-        while begin < imprint:
-            end = chapter_end(memory.book, begin)
-            if self._known_until(begin) < end:
-                self._waiting.append((begin, end))
-            begin = end
+        if unread < story_start:
+            end = self.writer.next_start(unread) or story_start
+            self._add_without_model(unread, min(story_start, end))
+        imprint = max(story_start, imprint_start(book))
+        start = story_start
+        while start < imprint:
+            end = chapter_end(book, start)
+            if self._known_until(start) < end:
+                self._waiting.append((start, end))
+            start = end
         try:
             async with self._tasks:
                 self._start_chapters()
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None
-        self._add_imprint(imprint)
-
-    def _add_imprint(self, start: int) -> None:
-        """Add the imprint at the end of the book, which no model reads."""
-        book = self._memory.book
-        unread = self._known_until(start)
+        unread = self._known_until(imprint)
         if unread < len(book.text):
-            entries = front_matter_entries(
-                book, unread, len(book.text), self._memory.size.max_words
-            )
-            for entry in entries:
-                self._add(entry)
+            self._add_without_model(unread, len(book.text))
+
+    def _add_without_model(self, start: int, end: int) -> None:
+        """Add the pages of front matter or of the imprint, which the model does not read."""
+        most_words = self._memory.size.max_words
+        for entry in front_matter_entries(self._memory.book, start, end, most_words):
+            self._add(entry)
 
     def _start_chapters(self) -> None:
+        """Start to read as many chapters as keep the engine busy."""
         info = self.engine.info
-        requests = (
-            _REMOTE_REQUESTS_PER_CHAPTER if info.is_remote else _REQUESTS_PER_CHAPTER
-        )
+        requests = _REQUESTS_PER_CHAPTER
+        if info.is_remote:
+            requests = _REMOTE_REQUESTS_PER_CHAPTER
         while self._chapters < max(1, info.parallel // requests):
             self._chapters += 1
             self._tasks.create_task(self._read_sections())
 
     async def _read_sections(self) -> None:
+        """Read the waiting chapters one after the other, beginning at the user's place."""
         while self._waiting:
             place = self.place()
-            section = min(
-                self._waiting, key=lambda waiting: (waiting[1] <= place, waiting[0])
-            )
-            self._waiting.remove(section)
-            await self._read_section(*section)
+            from_here_on = [(start, end) for start, end in self._waiting if end > place]
+            chapter = min(from_here_on or self._waiting)
+            self._waiting.remove(chapter)
+            await self._read_section(*chapter)
 
     def _is_awaited_elsewhere(self) -> bool:
         """Whether the chapter at the user's place waits to be read."""
@@ -199,23 +200,22 @@ class _Reading:
         )
 
     async def _read_section(self, start: int, end: int) -> None:
+        """Find the pages of a chapter, unless the user waits for another one."""
         memory = self._memory
         if self._known_until(start) >= end:
             return
-        is_single = memory.mode is ReadingMode.SINGLE_PASS
-        if is_single:
+        single_pass: SinglePass | None = None
+        if memory.mode is ReadingMode.SINGLE_PASS:
             single_pass = SinglePass(
                 self._book, start, memory.size, self.engine, memory.focus
             )
-        else:
-            single_pass = None
-        at = start
-        while at < end:
-            known = self.writer.entry_at(at)
-            if page := known.page if known else self._gisting.get(at):
+        page_start = start
+        while page_start < end:
+            known_page = self._known_page(page_start)
+            if known_page is not None:
                 if single_pass is not None:
-                    await single_pass.skip_page(page)
-                at = page.end
+                    await single_pass.skip_page(known_page)
+                page_start = known_page.end
                 continue
             await self._pages.acquire()
             if self._is_awaited_elsewhere():
@@ -223,23 +223,37 @@ class _Reading:
                 self._waiting.append((start, end))
                 return
             find = single_pass.next_page if single_pass else self._find_page
-            page_to_gist = await find(at, self.writer.next_start(at))
-            page = page_to_gist.page
-            self._gisting[page.start] = page
-            self._gists[page.end] = asyncio.get_running_loop().create_future()
-            self.emit(PageFound(replace(page, number=self._number_of(page))))
-            self._tasks.create_task(self._gist(page_to_gist))
-            at = page.end
+            next_start = self.writer.next_start(page_start)
+            page_to_gist = await find(page_start, next_start)
+            self._start_gist(page_to_gist)
+            page_start = page_to_gist.page.end
+
+    def _known_page(self, start: int) -> Page | None:
+        """The page at `start` that was read or is being gisted."""
+        known = self.writer.entry_at(start)
+        if known is not None:
+            return known.page
+        return self._gisting.get(start)
+
+    def _start_gist(self, page_to_gist: PageToGist) -> None:
+        """Make the gist of a page in a task."""
+        page = page_to_gist.page
+        self._gisting[page.start] = page
+        self._gists[page.end] = asyncio.get_running_loop().create_future()
+        self.emit(PageFound(replace(page, number=self._number_of(page))))
+        self._tasks.create_task(self._gist(page_to_gist))
 
     def _number_of(self, page: Page) -> int:
-        """The number that a page under way will have."""
+        """The number that a page will have when its gist is made."""
         memory = self._memory
-        if (unread := memory.page_at(page.start)) is not None:
+        unread = memory.page_at(page.start)
+        if unread is not None:
             return unread.number
         new = sum(memory.read_until <= start <= page.start for start in self._gisting)
         return len(memory.entries) + new
 
     def _known_until(self, start: int) -> int:
+        """The offset up to which pages from `start` on were read without a gap."""
         while known := self.writer.entry_at(start):
             start = known.page.end
         return start
@@ -248,6 +262,7 @@ class _Reading:
         return self._book.text[page.start : page.end].strip()
 
     async def _find_page(self, start: int, next_start: int | None) -> PageToGist:
+        """Find a page for careful reading."""
         memory = self._memory
         page, usage = await next_page(
             self._book, start, memory.size, self.engine, memory.focus, next_start
@@ -263,36 +278,36 @@ class _Reading:
 
         A model on this machine makes several gists of a chapter at once, and does not wait for it.
         """
-        is_used = (
-            self._memory.mode is ReadingMode.SINGLE_PASS and self.engine.info.is_remote
-        )
-        chapter = self._book.chapters[self._book.chapter_index(page.start)]
-        if not is_used or page.start == chapter.start:
+        is_single_pass = self._memory.mode is ReadingMode.SINGLE_PASS
+        if not is_single_pass or not self.engine.info.is_remote:
             return ""
-        if (gist := self._gists.get(page.start)) is not None:
+        chapter = self._book.chapters[self._book.chapter_index(page.start)]
+        if page.start == chapter.start:
+            return ""
+        gist = self._gists.get(page.start)
+        if gist is not None:
             return await asyncio.shield(gist)
-        entries = self.writer.all_entries()
-        return next(
-            (entry.gist.text for entry in entries if entry.page.end == page.start), ""
-        )
+        for entry in self.writer.all_entries():
+            if entry.page.end == page.start:
+                return entry.gist.text
+        return ""
 
     async def _gist(self, page_to_gist: PageToGist) -> None:
+        """Make the gist of a page, and add both to the memory."""
         page = page_to_gist.page
         gist_before = await self._gist_before(page)
         attempts = await asyncio.to_thread(page_to_gist.attempts_after, gist_before)
-        if self._second_passed < int(_SECOND_PAYS * self._second):
+        if self._second_passed < int(_SECOND_PAYS * self._second_attempts):
             attempts = attempts[:1]
-        text = self._text_of(page)
+        wording = self.engine.info.wording
         try:
             result = await gist_page(
-                text,
+                self._text_of(page),
                 self.engine,
                 attempts,
                 Priority.BACKGROUND,
                 task=self._memory.focus.task,
-                told_before=told_before(
-                    self._book.text, page.start, self.engine.info.wording
-                ),
+                told_before=told_before(self._book.text, page.start, wording),
                 prose=prose_of(self._book, page.start, page.end),
                 on_draft=partial(self.on_draft, page.start),
             )
@@ -304,17 +319,20 @@ class _Reading:
                 self._pages.release()
         self._start_chapters()
         if result.faults and len(attempts) > 1:
-            self._second += 1
-            self._second_passed += result.gist.source is not GistSource.EXTRACTIVE
+            self._second_attempts += 1
+            if result.gist.source is not GistSource.EXTRACTIVE:
+                self._second_passed += 1
         self._faults[page.start] = result.faults
         usage = page_to_gist.usage + result.usage
         if self.engine.info.is_remote:
-            # Pages at a server are read side by side, so each takes a share of the time
-            usage = replace(usage, seconds=usage.seconds / (1 + len(self._gisting)))
+            # A server reads several pages at once, so each takes a share of the time.
+            at_once = 1 + len(self._gisting)
+            usage = replace(usage, seconds=usage.seconds / at_once)
         self._add(MemoryEntry(page, result.gist, usage))
         self._gists[page.end].set_result(result.gist.text)
 
     def _add(self, entry: MemoryEntry) -> None:
-        self.emit(
-            PageRead(self.writer.add(entry), self._faults.pop(entry.page.start, ()))
-        )
+        """Save and report a page."""
+        numbered = self.writer.add(entry)
+        faults = self._faults.pop(entry.page.start, ())
+        self.emit(PageRead(numbered, faults))

@@ -1,7 +1,7 @@
 """The sections of a whole book: those of its memory, then estimated ones.
 
-A reader of the book's own text shows passages from parts that the model has not read. Here these
-parts have numbers too, the same that the memory on the screen counts.
+A reader of the book's own text shows passages from parts that the model has not read. These parts
+have numbers too, the same as on the screen.
 """
 
 from bisect import bisect_right
@@ -63,9 +63,8 @@ class Sections:
 
     def after(self, number: int) -> Iterator[Section]:
         """The sections after the one with this number, in order."""
-        for following, (start, end) in enumerate(
-            self._places[number:], start=number + 1
-        ):
+        places = self._places[number:]
+        for following, (start, end) in enumerate(places, start=number + 1):
             yield Section(following, start, end)
 
     def places_of(self, numbers: Iterable[int]) -> list[Passage]:
@@ -88,7 +87,7 @@ def renumbered(number: int, sections: Sections | None, other: Sections | None) -
     section = sections.numbered(number)
     if section is None:
         return number
-    same = other.at(section.start)
-    if same is not None:
-        return same.number
-    return number
+    other_section = other.at(section.start)
+    if other_section is None:
+        return number
+    return other_section.number

@@ -4,21 +4,22 @@ from gistread.book.model import Book
 from gistread.book.sentences import sentence_spans
 from gistread.memory.narrator import narration_of
 
-_BEFORE_WORDS = 40  # Of what was told just before
-_BEFORE_CHARACTERS = 280  # Of the same, for languages without spaces
+_BEFORE_WORDS = 40  # Of the gist before
+_BEFORE_CHARACTERS = 280  # The same for languages without spaces
 MAX_TOKENS = 160  # Room for these sentences in a prompt
 
 
 def setting(book: Book, start: int, end: int, before: str = "") -> str:
     """Sentences about `book.text[start:end]`, each after a space. `before`: the gist before it.
 
-    The narrator's name is known from the text before `end` alone. Call it in a thread, as
-    `narration_of`.
+    The narrator's name is taken from the text before `end`. Call it in a thread, as `narration_of`.
     """
     chapter = book.chapters[book.chapter_index(start)]
-    is_hidden = book.is_volume_heading(chapter.start)  # A bound hides it
-    title = "" if is_hidden else " ".join(chapter.title.split())
-    sentences = f" It is from the chapter “{title}”." if title else ""
+    title = " ".join(chapter.title.split())
+    is_hidden = book.is_volume_heading(chapter.start)  # By a spoiler bound
+    sentences = ""
+    if title and not is_hidden:
+        sentences += f" It is from the chapter “{title}”."
     sentences += _narrator(book, chapter.start, end)
     told_before = _first_words(before)
     if told_before:
@@ -39,14 +40,16 @@ def last_sentence(text: str) -> str:
     spans = sentence_spans(text)
     if not spans:
         return ""
-    return text[slice(*spans[-1])]
+    start, end = spans[-1]
+    return text[start:end]
 
 
 def _narrator(book: Book, start: int, end: int) -> str:
+    """A sentence that tells who says "I"; empty if nobody does or it is unknown."""
     if not book.language.lower().startswith("en"):
         return ""
     narration = narration_of(book)
-    name = narration.name(end) if narration.is_first_person(start, end) else ""
-    if not name:
+    if not narration.is_first_person(start, end):
         return ""
-    return f" Who says “I” in it is {name}."
+    name = narration.name(end)
+    return f" Who says “I” in it is {name}." if name else ""

@@ -42,19 +42,16 @@ PROMPTS = (
 
 # Longest prompt: distant text costs time and helps little to choose a pause
 WINDOW_TOKENS = 4096
+# The window restarts after a page if the text to show again is at most this share of the text
+# dropped. On a CPU, attention over a thousand tokens takes a small model as long as its weights; a
+# larger share costs more than it saves.
 _CHEAP_SHARE = 0.2
-"""The window restarts after a page if the text to show again is at most this share of the text
-dropped. On a CPU, attention over a thousand tokens takes a small model as long as its weights; a
-larger share costs more than it saves.
-"""
-_LAST_NUMBER = 50  # Beyond it, label numbers restart
-_TAIL_CHARACTERS = 600  # Before a page, in which the last sentence is looked for
+_LAST_NUMBER = 50  # After it, label numbers restart
+_TAIL_CHARACTERS = 600  # The last sentence before a page is looked for in so many
 
+# Builds the attempts at a page's gist from the gist of the page before (empty without one). Call it
+# in a thread, as `narration_of`.
 AttemptsAfter = Callable[[str], tuple[Attempt, ...]]
-"""Builds the attempts at a page's gist from the gist of the page before; empty without one.
-
-Call it in a thread, as `narration_of`.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +82,14 @@ class SinglePass:
         self._room = min(engine.info.context_tokens, WINDOW_TOKENS)
         placement = engine.info.placement
         self._has_streams = placement is not None and placement.streams > 0
-        self._needed = 0  # Tokens of the last page's prompts and answers, at most
-        # The window: the text shown to the model.
-        self._begin = start
+        self._needed = 0  # Most tokens of the last page's prompts and answers
+        self._window_start = start  # Where the text begins that the model is shown
         # The number of each pause by its offset, ascending
         self._labels: dict[int, int] = {}
         self._shown_until = start  # End of the text shown in an earlier prompt
 
     async def skip_page(self, page: Page) -> None:
+        """Show a page that is known already."""
         await self._show(page.start)
         self._finish_page(page.end)
 
@@ -102,25 +99,22 @@ class SinglePass:
         `next_start`: see `find_passage`.
         """
         passage = await self._show(start, next_start)
-        page, usage = await choose_page(
-            self._book, passage, self._pause_prompt(passage), self._engine
-        )
+        prompt = self._pause_prompt(passage)
+        page, usage = await choose_page(self._book, passage, prompt, self._engine)
         end = page.end
         text = self._text(end)
         labels = {"start": self._label_at(start), "end": self._label_at(end)}
-        room_tokens = gist_tokens(
-            page.words, await self._engine.count(self._book.text[start:end].strip())
-        )
-        before = self._book.text[self._begin : start]
+        tokens = await self._engine.count(self._book.text[start:end].strip())
+        room_tokens = gist_tokens(page.words, tokens)
+        before = self._book.text[self._window_start : start]
 
         def attempts(gist_before: str) -> tuple[Attempt, ...]:
-            where = self._where(
-                page, "" if before else gist_before, is_begun=bool(before)
-            )
-            task = self._focus.template("single_pass_gist", where=where)
-            prompt = f"{text}\n\n{task.fill(**labels, words=wanted_words(page.words))}"
+            where = self._where(page, gist_before, shows_before=bool(before))
+            template = self._focus.template("single_pass_gist", where=where)
+            task = template.fill(**labels, words=wanted_words(page.words))
+            prompt = f"{text}\n\n{task}"
             return tuple(
-                make_attempt(task, prompt, sampling, before)
+                make_attempt(template, prompt, sampling, before)
                 for sampling in samplings(room_tokens)
             )
 
@@ -131,32 +125,39 @@ class SinglePass:
     def tells_before(self) -> bool:
         """Whether the gist of a page is made with that of the page before.
 
-        Small models retell what stands there, and its tokens cost them seconds.
+        Small models repeat the gist before, and its tokens cost them seconds.
         """
         info = self._engine.info
-        return not (info.is_small or info.wording == TRAINED)
+        return not info.is_small and info.wording != TRAINED
 
-    def _where(self, page: Page, gist_before: str, *, is_begun: bool) -> str:
+    def _where(self, page: Page, gist_before: str, *, shows_before: bool) -> str:
         """Sentences about a page's surroundings for the prompt of a gist, ending in a line break.
 
-        `is_begun`: the prompt shows the text before the page.
+        `shows_before`: whether the prompt shows the text before the page anyway.
         """
         if not self.tells_before:
             return ""
         book = self._book
-        before = gist_before
-        if not (before or is_begun):
+        if shows_before:
+            before = ""
+        elif gist_before:
+            before = gist_before
+        else:
             chapter = book.chapters[book.chapter_index(page.start)]
-            begin = max(chapter.start, page.start - _TAIL_CHARACTERS)
-            before = last_sentence(book.text[begin : page.start])
+            tail_start = max(chapter.start, page.start - _TAIL_CHARACTERS)
+            before = last_sentence(book.text[tail_start : page.start])
         where = setting(book, page.start, page.end, before).strip()
         if not where:
             return ""
         return f"{where}\n"
 
     async def _show(self, start: int, next_start: int | None = None) -> LabelledPassage:
+        """The passage at `start`, with labels, after the window was made to fit it.
+
+        If it does not fit, the window begins with the passage; then the passage gets shorter.
+        """
         size = self._size
-        fresh = self._begin == start
+        is_fresh = self._window_start == start
         task_tokens = await extra_task_tokens(
             self._engine, self._focus, "single_pass_gist", "single_pass_pause"
         )
@@ -167,64 +168,70 @@ class SinglePass:
             shown = await self._engine.measure(self._pause_prompt(passage))
             text = self._book.text[start : passage.end].strip()
             words = count_words(text)
-            # A gist takes as many tokens per word as its page; reserve at least those of English
-            # prose.
+            # A gist has as many tokens per word as its page, but at least those of English prose.
             tokens = max(round(TOKENS_PER_WORD * words), await self._engine.count(text))
             self._needed = shown + gist_tokens(words, tokens) + task_tokens
             if self._needed <= self._room:
                 return passage
-            if fresh:
+            if is_fresh:
                 size = shorten_size(self._book, passage, size, self._needed, self._room)
             self._restart(start)
-            fresh = True
+            is_fresh = True
 
     def _label(self, passage: LabelledPassage) -> LabelledPassage:
         """Label pauses in text not shown before, and drop other pauses without a label."""
-        known, base = self._labels, self._labels.get(passage.start, 0)
-        labels = {
-            pause: known.get(pause, base + number)
-            for pause, number in passage.labels.items()
-            if pause in known or pause > self._shown_until
-        }
-        if not labels:  # all pauses are in text shown before without labels
-            labels[passage.end] = base + passage.labels[passage.end]
+        known = self._labels
+        first_number = known.get(passage.start, 0)
+        labels: dict[int, int] = {}
+        for pause, number in passage.labels.items():
+            if pause in known:
+                labels[pause] = known[pause]
+            elif pause > self._shown_until:
+                labels[pause] = first_number + number
+        if not labels:
+            # All pauses are in text shown before without labels.
+            labels[passage.end] = first_number + passage.labels[passage.end]
         self._labels = dict(sorted((known | labels).items()))
         self._shown_until = max(self._shown_until, passage.end)
         return LabelledPassage(passage.start, labels)
 
     def _label_at(self, offset: int) -> str:
-        return (
-            f"<{self._labels[offset]}>" if offset in self._labels else "the beginning"
-        )
+        """The label of a pause as the prompts name it."""
+        if offset in self._labels:
+            return f"<{self._labels[offset]}>"
+        return "the beginning"
 
     def _restart(self, start: int) -> None:
-        self._begin = start
+        """Begin the window anew."""
+        self._window_start = start
         self._labels = {}
         self._shown_until = start
 
     def _finish_page(self, end: int) -> None:
+        """Drop pages from the window, if that pays."""
         if self._has_streams and self._needed <= STREAM_TOKENS:
-            self._begin = end
+            self._window_start = end
             self._labels = {
                 offset: number
                 for offset, number in self._labels.items()
                 if offset >= end
             }
-            if next(iter(self._labels.values()), 0) > _LAST_NUMBER:
+            first_number = next(iter(self._labels.values()), 0)
+            if first_number > _LAST_NUMBER:
                 self._restart(end)
             return
-        before = count_words(self._book.text[self._begin : end])
-        beyond = count_words(self._book.text[end : self._shown_until])
-        if beyond <= _CHEAP_SHARE * before:
+        dropped = count_words(self._book.text[self._window_start : end])
+        shown_again = count_words(self._book.text[end : self._shown_until])
+        if shown_again <= _CHEAP_SHARE * dropped:
             self._restart(end)
 
     def _pause_prompt(self, passage: LabelledPassage) -> Prompt:
-        task = self._focus.template("single_pass_pause").fill(
-            start=self._label_at(passage.start)
-        )
+        template = self._focus.template("single_pass_pause")
+        task = template.fill(start=self._label_at(passage.start))
         prompt = f"{self._text(passage.end)}\n\n{task}"
         return (Message("user", prompt, allow_kv_shift=True),)
 
     def _text(self, until: int) -> str:
-        text = labelled_text(self._book, self._begin, self._labels, until)
+        """The text of the window up to `until`, with labels."""
+        text = labelled_text(self._book, self._window_start, self._labels, until)
         return self._focus.template("single_pass_text").fill(text=text)

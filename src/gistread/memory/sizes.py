@@ -1,7 +1,8 @@
 """Chooses the page size, and estimates the time for the rest of the book and its artifacts.
 
-Smaller pages keep more detail (ReadAgent, A), but all gists must fit the window. A model has one
-pace on this machine, learned from the pages it reads. Until then it follows from its rates.
+Smaller pages keep more detail (ReadAgent, A), but all gists must fit the window. The pace of a
+model on this machine is learned from the pages it reads. Before that, it follows from the rates of
+the engine.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,10 +29,9 @@ PAGE_SIZES: Mapping[str, PageSize] = MappingProxyType(
     }
 )
 
+# Words of a gist for each word of its page. The paper reports 0.145, 0.080 and 0.032 (sections 4.3
+# and 4.4); small models write longer gists.
 _GIST_SHARE = {"quality": 0.20, "script": 0.13, "novel": 0.08}
-"""Words of a gist for each word of its page. The paper reports 0.145, 0.080 and 0.032 (sections 4.3
-and 4.4); small models write longer gists.
-"""
 
 TOKENS_PER_WORD = 1.5  # Upper estimate for English prose (SmolLM2: 1.4)
 
@@ -64,31 +64,26 @@ def choose_size(
             f"--min-words {min_words} is more than --max-words {max_words}.",
             "Give a smaller minimum.",
         )
-    room_words = max(
-        0, int((context_tokens - PROMPT_TOKENS - ANSWER_TOKENS) / TOKENS_PER_WORD)
-    )
+    room_tokens = context_tokens - PROMPT_TOKENS - ANSWER_TOKENS
+    room_words = max(0, int(room_tokens / TOKENS_PER_WORD))
     usual = _usual_size(book_words, room_words)
     if max_words is None:
-        max_words = (
-            usual.max_words if min_words is None else max(usual.max_words, min_words)
-        )
+        max_words = max(usual.max_words, min_words or 0)
     if min_words is None:
-        min_words = min(
-            usual.min_words,
-            max(1, int(max_words * (usual.min_words / usual.max_words))),
-        )
+        in_proportion = int(max_words * (usual.min_words / usual.max_words))
+        min_words = min(usual.min_words, max(1, in_proportion))
     if max_words > room_words:
         needed = round(max_words * TOKENS_PER_WORD) + PROMPT_TOKENS + ANSWER_TOKENS
         raise EngineError(
             f"The context is too small for one page: a page of {max_words} words needs about "
-            f"{needed} tokens, "
-            f"the model's window has {context_tokens}.",
+            f"{needed} tokens, the model's window has {context_tokens}.",
             "Use smaller pages (--max-words) or a model with a longer context.",
         )
     return PageSize(min_words, max_words)
 
 
 def _usual_size(book_words: int, room_words: int) -> PageSize:
+    """The smallest usual size whose gists and open pages fit; else the largest with open pages."""
     largest: PageSize | None = None
     for name, size in PAGE_SIZES.items():
         open_words = PAGES_OPEN * size.max_words
@@ -99,18 +94,18 @@ def _usual_size(book_words: int, room_words: int) -> PageSize:
     if largest is not None:
         return largest
     # In a small window, two pages with the proportions of the smallest size fill half of it.
-    first = PAGE_SIZES["quality"]
-    max_words = min(
-        first.max_words, max(SMALLEST_PAGE_WORDS, room_words // (2 * PAGES_OPEN))
-    )
-    return PageSize(max(1, max_words * first.min_words // first.max_words), max_words)
+    smallest = PAGE_SIZES["quality"]
+    half_of_window = max(SMALLEST_PAGE_WORDS, room_words // (2 * PAGES_OPEN))
+    max_words = min(smallest.max_words, half_of_window)
+    min_words = max_words * smallest.min_words // smallest.max_words
+    return PageSize(max(1, min_words), max_words)
 
 
-# Weight in words of the pace expected from the rates: less than that of any page read
+# The pace expected from the rates counts as much as so many words: less than any page read
 _EXPECTED_WORDS = 100
-# Weight of the pace so far when a page is added: about the last thirty pages count
+# Earlier pages count so much less with each new page: about the last thirty count
 _DECAY = 0.97
-_LATEST = 60  # Pages whose pace counts at all
+_LATEST = 60  # Most pages that count at all
 ROUGH_PAGES = 3  # An estimate from fewer pages may be far off
 _PREFILLED = {
     ReadingMode.CAREFUL: CAREFUL_PREFILLED,
@@ -145,8 +140,9 @@ def expected_pace(info: EngineInfo, mode: ReadingMode) -> Pace:
     """The pace expected from the rates of an engine, if known, for English."""
     if info.rates is None:
         return UNKNOWN_PACE
-    per_token = _PREFILLED[mode] / info.rates.prefill + DECODED / info.rates.decode
-    return Pace(_EXPECTED_WORDS, _EXPECTED_WORDS * TOKENS_PER_WORD * per_token)
+    s_per_token = _PREFILLED[mode] / info.rates.prefill + DECODED / info.rates.decode
+    seconds = _EXPECTED_WORDS * TOKENS_PER_WORD * s_per_token
+    return Pace(_EXPECTED_WORDS, seconds)
 
 
 def pace_of(entries: Sequence[MemoryEntry], expected: Pace = UNKNOWN_PACE) -> Pace:
@@ -154,10 +150,8 @@ def pace_of(entries: Sequence[MemoryEntry], expected: Pace = UNKNOWN_PACE) -> Pa
     words, seconds = expected.words, expected.seconds
     for entry in entries[-_LATEST:]:
         if entry.usage.seconds > 0:
-            words, seconds = (
-                words * _DECAY + entry.page.words,
-                seconds * _DECAY + entry.usage.seconds,
-            )
+            words = words * _DECAY + entry.page.words
+            seconds = seconds * _DECAY + entry.usage.seconds
     return Pace(words, seconds)
 
 
@@ -183,7 +177,8 @@ def unread_page_words(memory: GistMemory) -> list[int]:
     pages = memory.estimated_pages - len(memory.entries)
     if not pages:
         return in_gaps
-    return in_gaps + [round(memory.book.words * _share_left(memory) / pages)] * pages
+    words_left = memory.book.words * _share_left(memory)
+    return in_gaps + [round(words_left / pages)] * pages
 
 
 def _share_left(memory: GistMemory) -> float:

@@ -8,19 +8,17 @@ from gistread.store.model import BoundChoice
 from gistread.words import count_words
 
 _BEGINNING = 200_000  # Characters that show whether a book has a plot
-_ENOUGH = 2_000  # Words needed to tell
+_ENOUGH = 2_000  # Least words that show it
 _PERSONAL = re.compile(r"\b(?:i|me|my|you|he|him|his|she|her)\b", re.IGNORECASE)
 _ENGLISH = re.compile(r"\bthe\b")
-# Shares of words. 400 novels, stories and tales have 2.7% of personal pronouns and more, any 2,000
+# Least share of personal pronouns. 400 novels, stories and tales have 2.7% and more, any 2,000
 # words of 59 novels 1.2%; three quarters of 48 encyclopedia articles have less than 1%.
-_LEAST_PERSONAL, _LEAST_ENGLISH = 0.01, 0.03
+_LEAST_PERSONAL = 0.01
+_LEAST_ENGLISH = 0.03  # Least share of "the" in English
 
 
 def has_plot(book: Book) -> bool:
-    """Whether to hide unread text from questions.
-
-    The book has the form of fiction and is about people.
-    """
+    """Whether a book has the form of fiction and is about people, so that it can be spoiled."""
     from gistread.memory.preset_detection import detect_preset
     from gistread.presets import FICTION
 
@@ -28,10 +26,10 @@ def has_plot(book: Book) -> bool:
         return False
     text = book.text[:_BEGINNING]
     words = count_words(text)
-    is_english = (
-        words >= _ENOUGH and len(_ENGLISH.findall(text)) >= _LEAST_ENGLISH * words
-    )
-    return not is_english or len(_PERSONAL.findall(text)) >= _LEAST_PERSONAL * words
+    is_english = len(_ENGLISH.findall(text)) >= _LEAST_ENGLISH * words
+    if words < _ENOUGH or not is_english:
+        return True
+    return len(_PERSONAL.findall(text)) >= _LEAST_PERSONAL * words
 
 
 def usual_bound(book: Book, here: int, choice: BoundChoice | None) -> int | None:
@@ -45,8 +43,12 @@ def usual_bound(book: Book, here: int, choice: BoundChoice | None) -> int | None
 def bound_of(
     length: int, here: int, choice: BoundChoice | None, plot: Callable[[], bool]
 ) -> int | None:
-    """As `usual_bound`, for a text of `length` characters."""
-    end = choice.at if choice is not None and choice.at is not None else here
-    if (choice and choice.whole) or not 0 < end < length:
-        return None
-    return end if choice is not None or plot() else None
+    """As `usual_bound`, for a text of `length` characters. `plot`: as `has_plot`."""
+    if choice is not None:
+        if choice.whole:
+            return None
+        end = here if choice.at is None else choice.at
+        return end if 0 < end < length else None
+    if 0 < here < length and plot():
+        return here
+    return None

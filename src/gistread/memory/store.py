@@ -1,7 +1,6 @@
-"""Gist memories on disk: one journal each, with one record a page.
+"""Gist memories on disk: one journal each, with one record for each page.
 
-A memory is known by the book's text, the model, the page size and the prompts. `MemoryStore` also
-says how far each of them reaches.
+A memory is identified by the book's text, the model, the page size and the prompts.
 """
 
 import contextlib
@@ -73,13 +72,14 @@ class MemoryHeader(MemoryRequest):
 
     path: Path
     prompts: str  # Version of the prompts that made it
-    pages: int  # Pages after a gap included
+    pages: int  # Number of pages, also after a gap
     characters: int  # Characters of these pages
     read_until: int  # Offset in the book where the first missing page begins
     complete: bool
     modified_s: float  # When it was last opened or written, in seconds since the epoch
 
     def describes(self, memory: GistMemory) -> bool:
+        """Whether this is the header of a loaded memory."""
         own = (self.model_name, self.size, self.mode, self.focus)
         return own == (memory.model_name, memory.size, memory.mode, memory.focus)
 
@@ -146,9 +146,13 @@ class MemoryStore:
 
         Those that cover most first, then those without a task, then the latest.
         """
-        headers = (_read_header(path, book) for path in self._files_of(book))
+        headers: list[MemoryHeader] = []
+        for path in self._files_of(book):
+            header = _read_header(path, book)
+            if header is not None:
+                headers.append(header)
         return sorted(
-            (header for header in headers if header is not None),
+            headers,
             key=lambda header: (
                 header.characters,
                 not header.focus.task,
@@ -158,13 +162,13 @@ class MemoryStore:
         )
 
     def _files_of(self, book: Book) -> list[Path]:
-        return journal.list_files(
-            self.directory, f"{book.sha256[:_BOOK_KEY_LENGTH]}-*{_SUFFIX}"
-        )
+        book_key = book.sha256[:_BOOK_KEY_LENGTH]
+        return journal.list_files(self.directory, f"{book_key}-*{_SUFFIX}")
 
     def load(self, book: Book, header: MemoryHeader) -> GistMemory:
-        """Load a memory read-only, without its model. Raises StorageError when it is gone."""
-        read = entries_of(_records(header.path)[1:], book)
+        """Load a memory read-only, without its model. Raises StorageError if it was deleted."""
+        _, *page_records = _records(header.path)
+        read = entries_of(page_records, book)
         entries = GapFiller(book, header.size).arranged(read)
         derived = DerivedRecords(header.path.with_suffix(SUFFIX))
         return GistMemory(
@@ -178,7 +182,7 @@ class MemoryStore:
         )
 
     def delete(self, header: MemoryHeader) -> None:
-        """Delete a memory and all derived from it. Raises StorageError if it is in use."""
+        """Delete a memory and all that is derived from it. Raises StorageError if it is in use."""
         try:
             _remove(header.path)
         except journal.InUseError:
@@ -187,37 +191,36 @@ class MemoryStore:
             ) from None
 
     def clear(self) -> int:
-        """Remove all memories but those in use; return the bytes freed."""
-        patterns = (f"*{_SUFFIX}", f"*{_SUFFIX}{_DAMAGED}", f"*{SUFFIX}")
-        files = [path for pattern in patterns for path in self.directory.glob(pattern)]
+        """Remove all memories that are not in use; return the bytes freed."""
+        memories: set[Path] = set()
+        for pattern in (f"*{_SUFFIX}", f"*{_SUFFIX}{_DAMAGED}", f"*{SUFFIX}"):
+            for path in self.directory.glob(pattern):
+                name = path.name.removesuffix(_DAMAGED)
+                memories.add(path.with_name(name).with_suffix(_SUFFIX))
         freed = 0
-        for path in {
-            path.with_name(path.name.removesuffix(_DAMAGED)).with_suffix(_SUFFIX)
-            for path in files
-        }:
-            size = sum(map(file_bytes, _parts(path)))
+        for path in memories:
+            size = sum(map(file_bytes, (path, *_files_beside(path))))
             with contextlib.suppress(StorageError, OSError):
                 _remove(path)
                 freed += size
         return freed
 
 
-def _parts(path: Path) -> tuple[Path, ...]:
-    """The files of a memory: what is derived from it, what was damaged, and its journal."""
-    return path.with_suffix(SUFFIX), path.with_name(path.name + _DAMAGED), path
+def _files_beside(path: Path) -> tuple[Path, Path]:
+    """The files beside the journal of a memory: what is derived from it, and what was damaged."""
+    return path.with_suffix(SUFFIX), path.with_name(path.name + _DAMAGED)
 
 
 def _remove(path: Path) -> None:
     """Remove the files of a memory. Raises InUseError, OSError."""
-    *others, own = _parts(path)
-    with Journal(own):  # Refused while another process writes to it
-        for each in others:
-            each.unlink(missing_ok=True)
-    own.unlink(missing_ok=True)
+    with Journal(path):  # Refused while another process writes to it
+        for file in _files_beside(path):
+            file.unlink(missing_ok=True)
+    path.unlink(missing_ok=True)
 
 
 def _records(path: Path) -> list[Record]:
-    """The header and pages of a memory. Raises StorageError when it is gone."""
+    """The header and pages of a memory. Raises StorageError if it was deleted."""
     records, _ = journal.read_records(path)
     if not records:
         raise StorageError(
@@ -227,17 +230,17 @@ def _records(path: Path) -> list[Record]:
 
 
 def _resume(file: Journal, header: Record, memory: GistMemory) -> MemoryWriter:
+    """Continue a memory with the pages in its file, after repairing the file if it is damaged."""
     records = file.records
     notice = _REREAD_NOTICE if file.cut_bytes else ""
-    # Only the header is damaged; the file name identifies the memory
+    # If only the header is damaged, the file name identifies the memory.
     if records and "format" not in records[0]:
         records = [header, *records]
         file.rewrite(records)
     if records and not _same_key(records[0], header):
+        damaged = file.path.with_name(file.path.name + _DAMAGED)
         with contextlib.suppress(OSError):
-            replace_file(
-                file.path.with_name(file.path.name + _DAMAGED), file.path.read_bytes()
-            )
+            replace_file(damaged, file.path.read_bytes())
         file.rewrite([header])
         records = [header]
         notice = "This book's memory was damaged and has been set aside; the book is read again."
@@ -253,6 +256,7 @@ def _resume(file: Journal, header: Record, memory: GistMemory) -> MemoryWriter:
 
 
 def _header(book: Book, request: MemoryRequest) -> Record:
+    """The first record of a memory."""
     header: Record = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -274,24 +278,28 @@ def _header(book: Book, request: MemoryRequest) -> Record:
 
 
 def _same_key(header: Record, other: Record) -> bool:
-    return all(
-        header.get(name) == other.get(name) for name in ("format", "version", *_KEY)
-    )
+    """Whether two headers are of the same memory."""
+    names = ("format", "version", *_KEY)
+    return all(header.get(name) == other.get(name) for name in names)
 
 
 def _refuse_later_version(path: Path) -> None:
-    """Opening the file for writing would cut off records that this version does not understand."""
+    """Raise StorageError if a later version of gistread wrote the file.
+
+    Opening it for writing would cut off records that this version does not understand.
+    """
     first: Record | None = None
     with contextlib.suppress(OSError), path.open("rb") as file:
         first = journal.decode_line(file.readline())
-    version = first.get("version") if first and first.get("format") == _FORMAT else None
-    if isinstance(version, int) and version > _VERSION:
-        raise StorageError(
-            f"This book's memory was written by a later version of gistread (format {version}; "
-            "this one reads "
-            f"{_VERSION}).",
-            f"Update gistread, or remove {path} to have the book read again.",
-        )
+    match first:
+        case {"format": format_name, "version": int(version)} if (
+            format_name == _FORMAT and version > _VERSION
+        ):
+            raise StorageError(
+                f"This book's memory was written by a later version of gistread (format {version}; "
+                f"this one reads {_VERSION}).",
+                f"Update gistread, or remove {path} to have the book read again.",
+            )
 
 
 def _focus(header: Record) -> GistFocus | None:
@@ -311,31 +319,25 @@ def _worded(focus: GistFocus, header: Record, mode: ReadingMode) -> GistFocus:
 
 
 def _read_header(path: Path, book: Book) -> MemoryHeader | None:
+    """The header of a memory; None if it is damaged, deleted or of another book."""
     try:
         records, _ = journal.read_records(path)
         header = records[0]
         focus, mode = _focus(header), ReadingMode(header["reading"])
-        is_of_book = (
-            header["format"] == _FORMAT
-            and header["version"] <= _VERSION
-            and header["book"] == book.sha256
-        )
-        if not is_of_book or focus is None:
+        is_known_format = header["format"] == _FORMAT and header["version"] <= _VERSION
+        is_of_book = header["book"] == book.sha256
+        if focus is None or not is_known_format or not is_of_book:
             return None
-        entries = entries_of(records[1:], book)
-        read_until = first_gap(
-            {start: entry.page.end for start, entry in entries.items()}
-        )
+        pages = [entry.page for entry in entries_of(records[1:], book).values()]
+        read_until = first_gap({page.start: page.end for page in pages})
         return MemoryHeader(
             path=path,
             model_name=str(header["model"]),
             fingerprint=str(header["fingerprint"]),
             size=PageSize(int(header["min_words"]), int(header["max_words"])),
             prompts=str(header["prompts"]),
-            pages=len(entries),
-            characters=count_characters(
-                (entry.page.start, entry.page.end) for entry in entries.values()
-            ),
+            pages=len(pages),
+            characters=count_characters((page.start, page.end) for page in pages),
             read_until=read_until,
             complete=read_until >= len(book.text),
             modified_s=path.stat().st_mtime,
@@ -343,41 +345,47 @@ def _read_header(path: Path, book: Book) -> MemoryHeader | None:
             focus=_worded(focus, header, mode),
         )
     except (FileNotFoundError, LookupError, TypeError, ValueError):
-        # gone, or no header
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class BookProgress:
+    """How much of a book a model has read."""
+
     sha256: str  # Hash of the book's text
     model_name: str
     read_until: int  # Offset of the first gap
-    pages: int  # Pages after a gap included
+    pages: int  # Number of pages, also after a gap
     characters: int  # Characters of these pages
     focus: GistFocus
 
 
 def count_characters(spans: Iterable[tuple[int, int]]) -> int:
     """Characters in these spans of a book, each counted once."""
-    count = at = 0
+    count = 0
+    counted_until = 0
     for start, end in sorted(spans):
-        count += max(0, end - max(start, at))
-        at = max(at, end)
+        count += max(0, end - max(start, counted_until))
+        counted_until = max(counted_until, end)
     return count
 
 
 def first_gap(ends: Mapping[int, int]) -> int:
-    """The offset up to which pages follow each other from the beginning; `ends` by start."""
-    at = 0
-    while ends.get(at, 0) > at:
-        at = ends[at]
-    return at
+    """The offset up to which pages follow each other from the beginning.
+
+    `ends`: the end of each page by its start.
+    """
+    gap = 0
+    while ends.get(gap, 0) > gap:
+        gap = ends[gap]
+    return gap
 
 
 def furthest_memories(directory: Path) -> tuple[dict[str, BookProgress], list[str]]:
     """The furthest memory of each book, by SHA-256 of the text, and why others cannot be read.
 
-    Among equals, one without a task. Raises StorageError if the directory cannot be read.
+    If several reach as far, one without a task. Raises StorageError if the directory cannot be
+    read.
     """
     memories: list[BookProgress] = []
     problems: list[str] = []
@@ -387,23 +395,33 @@ def furthest_memories(directory: Path) -> tuple[dict[str, BookProgress], list[st
         except StorageError as error:
             problems.append(error.message)
             continue
-        match records[:1]:
-            case [{"book": str(sha256), "model": str(model)}] if sha256:
-                ends = {
-                    record.get("start"): record.get("end") for record in records[1:]
-                }
-                spans = [
-                    (a, b)
-                    for a, b in ends.items()
-                    if isinstance(a, int) and isinstance(b, int)
-                ]
-                if focus := _focus(records[0]):
-                    read_until = first_gap(dict(spans))
-                    characters = count_characters(spans)
-                    memories.append(
-                        BookProgress(
-                            sha256, model, read_until, len(ends), characters, focus
-                        )
-                    )
+        progress = _progress_of(records)
+        if progress is not None:
+            memories.append(progress)
     memories.sort(key=lambda progress: (progress.characters, not progress.focus.task))
     return {memory.sha256: memory for memory in memories}, problems
+
+
+def _progress_of(records: list[Record]) -> BookProgress | None:
+    """The progress of a memory from its records; None if its header is damaged."""
+    match records[:1]:
+        case [{"book": str(sha256), "model": str(model)}] if sha256:
+            focus = _focus(records[0])
+        case _:
+            return None
+    if focus is None:
+        return None
+    ends = {record.get("start"): record.get("end") for record in records[1:]}
+    spans = [
+        (start, end)
+        for start, end in ends.items()
+        if isinstance(start, int) and isinstance(end, int)
+    ]
+    return BookProgress(
+        sha256,
+        model,
+        read_until=first_gap(dict(spans)),
+        pages=len(ends),
+        characters=count_characters(spans),
+        focus=focus,
+    )

@@ -37,7 +37,7 @@ class MemoryWriter(AbstractContextManager["MemoryWriter"]):
         """`read`: the pages in the file by their start, in the order in which they were read."""
         self.memory = memory
         self.notice = notice
-        self.file = file  # None: new pages are kept for this session only
+        self.file = file  # None: new pages are not saved
         entries = {entry.page.start: entry for entry in memory.read_entries}
         self._read = dict(read) if read is not None else entries
         self._gap_filler = GapFiller(memory.book, memory.size)
@@ -81,15 +81,13 @@ class MemoryWriter(AbstractContextManager["MemoryWriter"]):
         self._read[start] = entry
         memory = self.memory
         if start == memory.read_until:
-            number = len(memory.entries) + 1
-            memory.entries.append(
-                replace(entry, page=replace(entry.page, number=number))
-            )
+            page = replace(entry.page, number=len(memory.entries) + 1)
+            memory.entries.append(replace(entry, page=page))
         else:
             memory.entries[:] = self._gap_filler.arranged(self._read)
-        page = memory.page_at(start)
-        assert page is not None
-        return memory.entry(page.number)
+        added = memory.page_at(start)
+        assert added is not None
+        return memory.entry(added.number)
 
     def close(self) -> None:
         """Release the file; the memory stays usable. Idempotent."""
