@@ -84,3 +84,13 @@ def test_a_role_is_held_by_the_one_of_whom_it_is_said() -> None:
     )
     assert find_holder("captain", ["lugger"], Index.from_book(book)) is None
     assert find_holder("vicar", [], Index.from_book(book)) is None
+
+
+def test_a_man_is_found_only_by_all_that_is_asked_of_him() -> None:
+    book = make_book(
+        ["Mr. Thipps was a small, nervous man. Mr. Thipps opened the door.", FILLER]
+    )
+    index = Index.from_book(book)
+    assert find_holder("man", ["nervous"], index) is not None
+    assert find_holder("man", ["bath"], index) is None
+    assert find_holder("man", [], index) is None

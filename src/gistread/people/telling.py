@@ -144,7 +144,8 @@ def find_holder(role: str, others: Collection[str], index: Index) -> Told | None
     """The sentence that names who has a role: "Who is the captain (of the brig)?".
 
     `others`: further words asked for. None unless a sentence says it of somebody, and has all the
-    other words or is alone in saying it.
+    other words or is alone in saying it. Of a "man" or a "stranger" a sentence must have them all,
+    and there must be some: many people are men.
     """
     text = index.book.text
     beginnings = [_beginning(word) for word in others]
@@ -159,7 +160,11 @@ def find_holder(role: str, others: Collection[str], index: Index) -> Told | None
         return None
     best = max(holders, key=lambda holder: (-holder.missing, holder.weight))
     entities = {holder.entity for holder in holders}
-    is_doubtful = best.missing > 0 and len(entities) > 1
+    is_vague = role.lower() in word_set("roles", "vague")
+    if is_vague:
+        is_doubtful = best.missing > 0 or not others
+    else:
+        is_doubtful = best.missing > 0 and len(entities) > 1
     if best.weight < _LEAST or is_doubtful:
         return None
     return Told(best.place, best.weight, tells=True)
