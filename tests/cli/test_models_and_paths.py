@@ -24,6 +24,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_list_json_has_the_shape_of_the_design(run: Run, tiny: Path) -> None:
+    default_paths().config_file.write_text("")
     document = run("models", "list", "--json").json
     assert document == {
         "models": [
@@ -72,6 +73,15 @@ def test_list_shows_models_that_fit_first(
         model["name"]: model["fits"] for model in run("models", "--json").json["models"]
     }
     assert (fits["tiny"], fits["a-large"]) == (True, False)
+
+
+def test_a_model_that_is_used_by_path_is_listed(
+    run: Run, tiny: Path, tmp_path: Path
+) -> None:
+    elsewhere = tiny.rename(tmp_path / "elsewhere.gguf")
+    assert "elsewhere" not in run("models", "list").out
+    assert run("models", "use", str(elsewhere)).status == ExitStatus.DONE
+    assert "* elsewhere" in run("models", "list").out
 
 
 def test_use_is_saved_and_marked(run: Run, tiny: Path) -> None:

@@ -148,13 +148,13 @@ async def test_no_question_is_asked_that_decides_nothing(
 async def test_a_model_that_copies_or_loops_does_not_answer() -> None:
     copies = await check_model(FakeEngine(says=copying))
     assert copies.line == (
-        "often misreads: its answers come with the sentences; gists in its own words; "
+        "often misreads, so its answers come with their sentences; gists in its own words; "
         "does not notice what a book does not tell"
     )
     loops = await check_model(FakeEngine(says=looping))
     assert not loops.answers
     assert loops.line == (
-        "often misreads: its answers come with the sentences; gists are quotations; "
+        "often misreads, so its answers come with their sentences; gists are quotations; "
         "does not notice what a book does not tell; its answers may run on"
     )
     assert (loops.right, loops.gists) == (0, 0)

@@ -12,6 +12,7 @@ from gistread.memory.check_results import CheckResult
 from gistread.tui.app import GistreadApp
 from gistread.tui.model_rows import Chooser, Entry, Fetch, ModelRow, Role
 from gistread.tui.screens.model import ModelScreen
+from tests.engine.test_models import gguf
 from tests.tui.books import small_book
 from tests.tui.scripted import (
     SteppedEngine,
@@ -169,3 +170,16 @@ async def test_a_model_is_chosen_with_the_mouse_alone(
         )
         await pilot.click(offset=(20, line))
         await until(pilot, lambda: asked_for == ["/models/zebra-7b.gguf"])
+
+
+async def test_a_model_chosen_by_path_is_listed_as_the_one_in_use(
+    tmp_path: Path, models: list[ModelFile]
+) -> None:
+    file = gguf(tmp_path / "elsewhere.gguf")
+    app = app_in(tmp_path, [], current=str(file))
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("m")
+        await until_shown(pilot, "● elsewhere")
+        shown = text_of(app)
+        assert shown.index("In use") < shown.index("● elsewhere")

@@ -154,8 +154,9 @@ async def _examine_model(
     on_gpu = bool(info.placement and info.placement.gpu_layers)
     is_converted = info.weights != header.quantization
     if lacks_kernels(header) and not on_gpu and not is_converted:
-        what = f"Weights in {header.quantization} may be slow on this processor."
-        how = "Download this model as Q4_0, Q4_K_M or Q8_0."
+        what = f"Its layers are in {header.layer_type}, which may be slow on this processor."
+        # A small model in Q4_K_M may have them in another type, so that is no advice.
+        how = "Download this model as Q4_0 or Q8_0."
         findings.advice.append(Advice(what, how))
     if info.placement and info.placement.notice:
         how = (

@@ -36,6 +36,7 @@ from gistread.engine.models import (
     find_source,
     fingerprint_of,
     header_of,
+    models_by_path,
     resolve_model,
     settings_name,
     split_adapter,
@@ -104,6 +105,7 @@ def _list(arguments: argparse.Namespace) -> None:
         # A graphics card takes a second to answer.
         memory = pool.submit(free_for_models)
         models = find_models()
+    models += models_by_path(_settings(), models)
     free_bytes = memory.result()
     result_of = _results_by_file()
     if arguments.json:
@@ -235,6 +237,15 @@ def _is_file_of(chosen: ModelSource | None, model: ModelFile) -> bool:
     if chosen is None or chosen.path is None:
         return False
     return model.path.resolve() == chosen.path.resolve()
+
+
+def _settings() -> list[str]:
+    """The models of the settings, by role; none of settings that cannot be read."""
+    try:
+        config = load_config(default_paths().config_file)
+    except GistreadError:
+        return []
+    return [config.model, config.asking_model]
 
 
 def _chosen() -> ModelSource | None:

@@ -4,7 +4,7 @@ Engine modules are imported on demand.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +42,23 @@ def find_models() -> list[ModelFile]:
 def each_model() -> Iterator[ModelFile]:
     """Yield the same models in no order, each as soon as its header is read."""
     return map(describe, found_models())
+
+
+def models_by_path(
+    specs: Iterable[str], known: Collection[ModelFile]
+) -> list[ModelFile]:
+    """The models of these settings that are named by path and are not among those known."""
+    known_files = {model.path.resolve() for model in known}
+    paths: dict[Path, ModelFile] = {}
+    for spec in specs:
+        base, _ = split_adapter(spec)
+        with contextlib.suppress(EngineError, OSError):
+            path = _as_path(base)
+            if path is None or path.resolve() in known_files:
+                continue
+            model = ModelFile(path, plain_name(path.name), path.stat().st_size)
+            paths[path] = describe(model)
+    return list(paths.values())
 
 
 def resolve_model(spec: str, *, usable: bool = True) -> Path:

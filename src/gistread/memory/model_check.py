@@ -210,7 +210,7 @@ def _distinct_faults(results: Sequence[GistResult]) -> tuple[str, ...]:
 def _remark_on_answers(*, answers: bool) -> str:
     if answers:
         return "answers questions"
-    return "often misreads: its answers come with the sentences"
+    return "often misreads, so its answers come with their sentences"
 
 
 def _remark_on_gists(gists: Sequence[GistSource]) -> str:

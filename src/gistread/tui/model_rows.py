@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gistread.engine.model_files import Availability, availability_of, memory_fit_of
 from gistread.engine.model_search import ModelFile
 from gistread.engine.model_text import facts, memory_fit_text, other_facts
-from gistread.engine.models import STARTER
+from gistread.engine.models import STARTER, split_adapter
 from gistread.memory.check_results import CheckResult
 from gistread.tui.screens.listing import Row
 
@@ -135,7 +135,15 @@ class Chooser:
     def _is_current(self, model: ModelFile) -> bool:
         if self.current == STARTER and model.path == self.starter:
             return True
-        return self.current in (str(model.path), model.name)
+        base, _ = split_adapter(self.current)
+        return base in (model.name, str(model.path), _with_home(model.path))
+
+
+def _with_home(path: Path) -> str:
+    """A path as a user types it: "~/models/a.gguf"."""
+    if not path.is_relative_to(Path.home()):
+        return str(path)
+    return f"~/{path.relative_to(Path.home())}"
 
 
 def _fold(rows: list[ModelRow]) -> list[ModelRow]:

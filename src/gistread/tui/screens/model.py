@@ -19,7 +19,12 @@ from gistread.engine.fetching.hub import is_on_the_hub
 from gistread.engine.llama.machine import available_bytes
 from gistread.engine.model_files import check_writes_text
 from gistread.engine.model_search import SUFFIX, ModelFile, starter_path
-from gistread.engine.models import each_model, find_source, header_of
+from gistread.engine.models import (
+    each_model,
+    find_source,
+    header_of,
+    models_by_path,
+)
 from gistread.errors import EngineError
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.tui.commands import own_keys
@@ -111,6 +116,7 @@ class ModelScreen(ListScreen[ModelKey]):
     def _read_models(self) -> tuple[list[ModelFile], dict[Path, CheckResult]]:
         """Read the headers of all models, and the results of their checks."""
         models = list(each_model())
+        models += models_by_path(self._chosen.values(), models)
         checked: dict[Path, CheckResult] = {}
         if self._results is not None:
             result_of = self._results.by_file()
