@@ -73,10 +73,14 @@ def python_command(
 def run_python(
     module: str, *arguments: str, timeout_s: float, stdin_bytes: bytes | None = None
 ) -> CompletedProcess[bytes]:
-    """Run a module to its end, with bytes as standard input. Raises OSError, TimeoutExpired."""
+    """Run a module to its end, with bytes as standard input.
+
+    Its `stdout` is what the module itself wrote. Raises OSError, TimeoutExpired.
+    """
     import subprocess
     import tempfile
 
+    # The child makes this file its standard output once Python has started: see `python_command`.
     with tempfile.TemporaryFile() as output:
         run = subprocess.run(
             python_command(module, *arguments, output=output.fileno()),
@@ -95,28 +99,40 @@ def run_python(
 def start_python(
     module: str, *arguments: str, stdin: int | BinaryIO
 ) -> tuple[Popen[bytes], FileIO]:
-    """Start a module. Returns the process, and a pipe of its standard output. Raises OSError."""
+    """Start a module. Returns the process, and a pipe to read what the module writes.
+
+    Raises OSError.
+    """
     import subprocess
     from io import FileIO
 
     reading, writing = os.pipe()
     output = FileIO(reading)
     try:
-        command = python_command(module, *arguments, output=writing)
-        nothing = subprocess.DEVNULL
+        # The child makes `writing` its standard output once Python has started. What it prints
+        # before that goes to DEVNULL.
         process = subprocess.Popen(
-            command, stdin=stdin, stdout=nothing, stderr=nothing, pass_fds=(writing,)
+            python_command(module, *arguments, output=writing),
+            stdin=stdin,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(writing,),
         )
         return process, output
     except BaseException:
         output.close()
         raise
     finally:
+        # The child has a copy. With another one here, `output` would never come to its end.
         os.close(writing)
 
 
 def run_module(module: str, parent: int | None, output: int | None) -> None:
-    """Run a module as the main program of this child, which ends soon after its parent."""
+    """Run a module as the main program of this child process.
+
+    `parent`: id of the process after whose end this one ends; None: it ends by itself. `output`:
+    descriptor that becomes the standard output; None: it stays as it is.
+    """
     import runpy
     import threading
 
@@ -132,7 +148,7 @@ def _end_with(parent: int) -> None:
     """End this process soon after its parent has ended."""
     import time
 
-    while os.getppid() == parent:
+    while os.getppid() == parent:  # An orphan gets another parent.
         time.sleep(_POLL_S)
     time.sleep(_GRACE_S)
     os._exit(1)

@@ -226,9 +226,9 @@ def save_setting(path: Path, key: str, value: Value) -> None:
     import tomlkit  # Imported here: it takes long, and is needed only to write.
     from tomlkit.exceptions import TOMLKitError
 
-    section, _, command = key.partition(".")
-    is_key = bool(command)
-    _check(section, {command: value} if is_key else value, str(path))
+    # A name with a dot is `keys.COMMAND`: no other setting takes a table.
+    name, _, command = key.partition(".")
+    _check(name, {command: value} if command else value, str(path))
     # A symbolic link, as dotfile managers make, stays one.
     target = path.resolve()
     try:
@@ -236,7 +236,7 @@ def save_setting(path: Path, key: str, value: Value) -> None:
         with open_locked(target, wait_s=_WAIT_S):
             text = _read(path)
             document = tomlkit.parse(text)
-            if section == _KEYS:
+            if command:
                 keys = document.setdefault(_KEYS, tomlkit.table())
                 _check(_KEYS, keys, f"{path}, line {_line_of(text, _KEYS)}")
                 keys[command] = value

@@ -73,9 +73,10 @@ def extract_word(text: str) -> str:
 def choose_lookup(
     word: str, command: str, which: Callable[[str], str | None] = shutil.which
 ) -> Lookup:
-    """The command that looks up `word`, from `command` or an installed dictionary.
+    """The command that looks up `word`, from `command` or, if that is empty, a known dictionary.
 
-    Raises UsageError.
+    Without `argv` if none is installed. `which` finds a program. Raises UsageError if `command`
+    cannot be run.
     """
     commands: Sequence[Sequence[str]] = _KNOWN
     is_set = bool(command.strip())
@@ -106,7 +107,10 @@ def contains_entry(output: str) -> bool:
 
 
 async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
-    """Run a lookup and return its output; cancelling kills the program. Raises DictionaryError."""
+    """Run a lookup and return its output, or a sentence that says that there is no entry.
+
+    Cancelling kills the program. Raises DictionaryError.
+    """
     if not lookup.argv:
         message = f"No dictionary found to look up “{lookup.word}”."
         raise DictionaryError(message, HOW_TO_SET)

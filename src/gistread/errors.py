@@ -20,13 +20,15 @@ def conceal(secret: str) -> None:
 
     if len(secret) < _LEAST_SECRET:
         return
-    without_quotes = json.dumps(secret)[1:-1]
-    in_urls = quote(secret), quote(secret, safe="")
-    _secrets.update((secret, without_quotes, *in_urls))
+    in_json = json.dumps(secret)[1:-1]  # Without the quotation marks around it
+    in_path = quote(secret)
+    in_query = quote(secret, safe="")
+    _secrets.update((secret, in_json, in_path, in_query))
 
 
 def without_keys(text: str) -> str:
     """The text with `…` in place of each key that was passed to `conceal`."""
+    # The longest first: a key may contain another one.
     for secret in sorted(_secrets, key=len, reverse=True):
         text = text.replace(secret, "…")
     return text

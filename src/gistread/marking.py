@@ -112,7 +112,16 @@ def new_mark(
     identifier = uuid.uuid4().hex[:16]
     if kind is MarkKind.LETTER:
         identifier = f"letter-{letter}"
-    return Mark(identifier, kind, place, color, note, letter, now, now)
+    return Mark(
+        id=identifier,
+        kind=kind,
+        place=place,
+        color=color,
+        note=note,
+        letter=letter,
+        made_at=now,
+        changed_at=now,
+    )
 
 
 def with_changes(mark: Mark, **fields: object) -> Mark:

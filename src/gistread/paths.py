@@ -136,5 +136,6 @@ def _make_private(folder: Path) -> None:
         for path in (*folder.rglob("*"), folder):
             # Another user may own it, or it may have been deleted.
             with contextlib.suppress(OSError):
+                # `chmod` follows a link, perhaps out of the folder. The folder itself may be one.
                 if not path.is_symlink() or path is folder:
                     path.chmod(path.stat().st_mode & _OF_OWNER)

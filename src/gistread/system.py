@@ -74,7 +74,10 @@ def end_group(pid: int) -> None:
 
 
 def may_be_out_of_memory(status: int) -> bool:
-    """Whether a process with this exit status was killed or aborted, as for lack of memory."""
+    """Whether a process with this exit status was killed or aborted, as for lack of memory.
+
+    As `subprocess` has it: the status of a process that a signal ended is minus the signal.
+    """
     return -status in (signal.SIGABRT, signal.SIGKILL)
 
 
@@ -117,7 +120,8 @@ def free_unused_memory() -> None:
 
 
 def _call_libc(name: str, *arguments: int) -> None:
+    """Call a function of the C library that Python runs on, if it has it."""
     import ctypes
 
-    with suppress(OSError, AttributeError):  # Other C libraries lack it.
+    with suppress(OSError, AttributeError):  # Libraries other than glibc lack it.
         ctypes.CDLL(None)[name](*arguments)

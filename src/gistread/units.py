@@ -183,9 +183,9 @@ def same_at_start(first: Sequence[object], second: Sequence[object]) -> int:
     >>> same_at_start("lawyer", "lawful")
     3
     """
-    for number, (item, other) in enumerate(zip(first, second, strict=False)):
+    for index, (item, other) in enumerate(zip(first, second, strict=False)):
         if item != other:
-            return number
+            return index
     return min(len(first), len(second))
 
 
@@ -197,12 +197,11 @@ def ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
     """
     runs: list[tuple[int, int]] = []
     for number in sorted(set(numbers)):
-        if runs:
-            first, last = runs[-1]
-            if number == last + 1:
-                runs[-1] = first, number
-                continue
-        runs.append((number, number))
+        if runs and number == runs[-1][1] + 1:
+            first, _ = runs[-1]
+            runs[-1] = first, number
+        else:
+            runs.append((number, number))
     return runs
 
 
@@ -231,6 +230,8 @@ def bars(counts: Sequence[int], most: int) -> str:
 
 
 def _bar(count: int, highest: int) -> str:
+    """The bar of a count by its share of `highest`; a dot for 0."""
     if not count:
         return "·"
+    # Rounded up, less 1: the least count has the first bar, and `highest` the last.
     return _BARS[(count * len(_BARS) - 1) // highest]

@@ -23,6 +23,8 @@ from gistread.engine.protocol import (
     TextDelta,
 )
 
+FAST_COPY = -1  # In place of the number of a layout: the model's fast copy
+
 # To the worker. The first message is `Load`.
 
 
@@ -35,8 +37,9 @@ class Load:
     cache_directory: str = ""  # Directory of prompt cache files; empty: none are used
     adapter: str = ""  # Path of a LoRA adapter; empty: none
     copies: str = ""  # Directory of fast copies; empty: none are made
-    # Number of the layout to try; those before it failed. -1: the fast copy
-    layout: int = -1
+    # Number of the layout to try; those before it failed. `FAST_COPY`: the fast copy, or without
+    # one the first layout
+    layout: int = FAST_COPY
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ class Count:
 class LoadAttempt:
     """A layout is about to be tried."""
 
-    number: int
+    number: int  # Of the layout, or `FAST_COPY`
     remaining: int  # Layouts to try after it
     notice: str  # For the user: what was reduced for lack of memory
 
@@ -145,7 +148,7 @@ def decode(line: bytes) -> tuple[int, Any]:
 
 
 def _build(kind: Any, value: Any) -> Any:
-    """The object of type `kind` for decoded JSON."""
+    """The object of type `kind`, a class or an annotation, for decoded JSON."""
     if is_dataclass(kind) and isinstance(kind, type):
         hints = _hints(kind)
         members = {name: _build(hints[name], item) for name, item in value.items()}

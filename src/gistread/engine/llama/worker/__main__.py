@@ -20,7 +20,7 @@ from gistread.engine.llama.worker.prefix_tree import common_prefix
 from gistread.engine.llama.worker.requests import ScheduledRequest, TextStream
 from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, Sampler
 from gistread.engine.llama.worker.scheduler import Scheduler
-from gistread.engine.llama.worker.system_info import library
+from gistread.engine.llama.worker.system_info import library_build
 from gistread.engine.protocol import Message
 from gistread.errors import GistreadError, PromptTooLongError, traceback_text
 from gistread.system import disable_core_dumps, lower_priority
@@ -97,7 +97,7 @@ class Worker:
             self.send(messages.Failed(error.message, error.hint, next_may_succeed))
             return
         self._scheduler = Scheduler(model, self.send)
-        self.send(messages.Loaded(model.info, library()))
+        self.send(messages.Loaded(model.info, library_build()))
 
     def _take_messages(self, scheduler: Scheduler) -> None:
         """Handle the messages that have come; wait for one while there is no work."""

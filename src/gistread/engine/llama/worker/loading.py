@@ -27,12 +27,13 @@ from gistread.engine.llama.fit import (
     STATES,
     Gpu,
     Layout,
+    ModelSizes,
     batch_tokens_of,
     sizes_of,
 )
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes, physical_cores
-from gistread.engine.llama.messages import Load, LoadAttempt
+from gistread.engine.llama.messages import FAST_COPY, Load, LoadAttempt
 from gistread.engine.llama.worker.chat_template import ChatTemplate, TemplateError
 from gistread.engine.llama.worker.context import (
     BatchToken,
@@ -41,7 +42,7 @@ from gistread.engine.llama.worker.context import (
     Outcome,
 )
 from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
-from gistread.engine.llama.worker.system_info import forward_log, gpus, library
+from gistread.engine.llama.worker.system_info import forward_log, gpus, library_build
 from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.model_files import check_writes_text
 from gistread.engine.protocol import (
@@ -61,6 +62,10 @@ class LayoutError(EngineError):
 
 _PARALLEL = 8  # Concurrent requests: more gain little on a processor
 _PARALLEL_ON_GPU = 32
+# Which file a KV state was computed with. The names of prompt cache files are made from this text:
+# with another one, the files on disk are not found.
+_OF_COPY = "a copy"
+_OF_MODEL = "itself"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,14 @@ def load(
     template = ChatTemplate(header.chat_template)  # Starts while the weights are read
     uses_card = bool(cards) and message.options.gpu_layers != 0
     copy = None if uses_card else _fast_copy(message, header, send)
-    loader = _Loader(message, header, cards, template, send, copy or header.path)
+    loader = _Loader(
+        message=message,
+        header=header,
+        cards=cards,
+        template=template,
+        send=send,
+        path=copy or header.path,
+    )
     try:
         return loader.load()
     except LayoutError:
@@ -103,13 +115,14 @@ def _fast_copy(
     message: Load, header: GgufHeader, send: Callable[[LoadAttempt], None]
 ) -> Path | None:
     """The model's fast copy, which is made once; None if it needs none or could not be made."""
-    may_use_copy = message.copies and message.layout < 0
+    may_use_copy = message.copies and message.layout == FAST_COPY
     if not may_use_copy or not needs_copy(header):
         return None
     folder = Path(message.copies)
     copy = find_copy(header, folder)
     notice = "" if copy else "Preparing the model (once)"
-    send(LoadAttempt(-1, 1, notice))
+    # If the copy fails, the layouts of the model itself remain.
+    send(LoadAttempt(FAST_COPY, remaining=1, notice=notice))
     return copy or make_copy(header, folder)
 
 
@@ -118,11 +131,11 @@ class _Loader:
     """Loads one file: the model, or its fast copy, which is never loaded with reductions."""
 
     message: Load
-    header: GgufHeader
+    header: GgufHeader  # Of the model, also for its copy
     cards: tuple[Gpu, ...]
     template: ChatTemplate
     send: Callable[[LoadAttempt | EngineState], None]
-    path: Path
+    path: Path  # The file to load
 
     @property
     def is_copy(self) -> bool:
@@ -135,8 +148,17 @@ class _Loader:
         on_gpu = bool(self.cards) and options.gpu_layers != 0
         batch_tokens = batch_tokens_of(header.parameters, on_gpu=on_gpu)
         sizes = sizes_of(header, batch_tokens)
+        layout, notice = self._choose_layout(sizes, header.context_length)
+        return self._load_in(layout, batch_tokens, notice)
+
+    def _choose_layout(self, sizes: ModelSizes, trained_for: int) -> tuple[Layout, str]:
+        """The layout to load the file in, and a notice of what it reduces; announces it.
+
+        `trained_for`: the model's context length. Raises LayoutError if none is left.
+        """
+        options = self.message.options
         free = fit.free_memory(available_bytes(), self.cards)
-        layouts = fit.layouts(sizes, header.context_length, options, free)
+        layouts = fit.layouts(sizes, trained_for, options, free)
         possible = [
             layout for layout in layouts if fit.fits(sizes, layout, free, options)
         ]
@@ -144,19 +166,23 @@ class _Loader:
             smallest = replace(layouts[-1], gpu_layers=0)
             _, needed_bytes = fit.required_bytes(sizes, smallest)
             raise _too_large(self.path, needed_bytes, free.memory_bytes)
-        best = replace(layouts[0], gpu_layers=possible[0].gpu_layers)
-        number = max(0, self.message.layout)
+        # The layout that the notice compares with. It has the layers that fit the cards: fewer than
+        # all of them on a card are usual, and not reported.
+        unreduced = replace(layouts[0], gpu_layers=possible[0].gpu_layers)
+        is_first_attempt = self.message.layout == FAST_COPY
+        number = 0 if is_first_attempt else self.message.layout
         # Less memory is free than when the previous layout was tried.
         if number >= len(possible):
-            raise _no_room(self.path, best)
+            raise _no_room(self.path, unreduced)
         layout = possible[number]
-        notice = fit.reduction_notice(best, layout, sizes.layers)
-        if self.is_copy and notice:
-            raise _no_room(self.path, best)
-        if not self.is_copy:
+        notice = fit.reduction_notice(unreduced, layout, sizes.layers)
+        if self.is_copy:
+            if notice:
+                raise _no_room(self.path, unreduced)
+        else:
             remaining = len(possible) - number - 1
             self.send(LoadAttempt(number, remaining, notice))
-        return self._load_in(layout, batch_tokens, notice)
+        return layout, notice
 
     def _load_in(self, layout: Layout, batch_tokens: int, notice: str) -> LoadedModel:
         """Raises LayoutError, or another EngineError if no layout can help."""
@@ -174,6 +200,7 @@ class _Loader:
         streams = None
         try:
             context = new_context(cells=layout.cells, sequences=sequences)
+            # Streams cut and shift what they have copied from each other.
             if layout.streams and weights.can_roll_back and context.can_shift:
                 cells = layout.streams * STREAM_TOKENS
                 streams = new_context(
@@ -227,12 +254,15 @@ class _Loader:
         )
 
     def _cache_files(self, kv_type: str) -> PromptCacheFiles | None:
-        """Files of KV states: they depend on weights, type of cache and version of llama.cpp."""
+        """Files of KV states, which depend on weights, type of cache and version of llama.cpp.
+
+        None if the message names no folder for them.
+        """
         folder = self.message.cache_directory
         if not folder:
             return None
-        weights = "a copy" if self.is_copy else "itself"
-        identity = f"{self.header.fingerprint} {weights} {kv_type} {library()}"
+        weights = _OF_COPY if self.is_copy else _OF_MODEL
+        identity = f"{self.header.fingerprint} {weights} {kv_type} {library_build()}"
         return PromptCacheFiles(Path(folder), identity)
 
 

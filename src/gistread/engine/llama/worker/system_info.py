@@ -22,7 +22,7 @@ _ERROR_LEVEL = 4
 _CALLBACKS: list[object] = []
 
 
-def library() -> str:
+def library_build() -> str:
     """Identifies the build: version of the binding and its instruction sets."""
     return f"{llama.__version__} {' '.join(kernels())}"
 
