@@ -22,13 +22,14 @@ def is_costly(
 ) -> bool:
     """Whether to confirm a question first.
 
-    `seconds`: its time, None if unknown; `tokens`: those sent to a server; `memory`: what it may
-    use.
+    `seconds`: its time, None if unknown; `tokens`: those sent to a server, 0 for a local model;
+    `memory`: what it may use.
     """
     if tokens >= _MANY_TOKENS:
         return True
     if seconds is not None:
         return seconds >= LONG_S
+    # Facts are extracted from the whole book before the first answer
     reads_all = reader in WHOLE_BOOK or "facts" in METHODS[reader].artifacts
     return reads_all and memory.estimated_pages >= _MANY_PAGES
 
@@ -38,7 +39,7 @@ async def seconds_to_answer(
 ) -> float | None:
     """Estimated time of an answer up to `upto`, including artifacts to build first.
 
-    None if unknown.
+    `reader`: by default the session's. None if unknown.
     """
     reader = reader or session.reader
     info = session.models.answering.info
@@ -53,6 +54,7 @@ async def seconds_to_answer(
     if built_first:
         left = await artifacts_left(session, *built_first, upto=upto)
         works += left.values()
+    # The rates are known, and so every time: 0.0 is for the type checker.
     return sum(work.seconds(info) or 0.0 for work in works)
 
 
@@ -85,20 +87,21 @@ async def tokens_to_send(session: Session, upto: int | None = None) -> int:
 async def find_cheaper(
     session: Session, seconds: float | None, upto: int | None
 ) -> tuple[str, float | None] | None:
-    """The quickest reader and its time.
+    """The quickest reader and its time, to offer in place of one that takes `seconds`.
 
-    None unless it takes less than half of `seconds`, or both times are unknown.
+    None if it would save less than half of them. Where `seconds` is unknown (None), so is the time
+    of the quickest reader, and it is offered all the same.
     """
     if seconds is None:
         return QUICK, None
-    quick = await seconds_to_answer(session, QUICK, upto)
-    if quick is None or quick >= seconds / 2:
+    quick_seconds = await seconds_to_answer(session, QUICK, upto)
+    if quick_seconds is None or quick_seconds >= seconds / 2:
         return None
-    return QUICK, quick
+    return QUICK, quick_seconds
 
 
 def seconds_to_read_all(session: Session) -> float | None:
-    """Estimated time to read the whole book with this model; None if its speed is unknown."""
+    """Estimated time to read the whole book with the reading model; None if that is unknown."""
     info = session.models.reading.info
     if info is None:
         return None
@@ -108,9 +111,9 @@ def seconds_to_read_all(session: Session) -> float | None:
 async def artifacts_left(
     session: Session, *names: str, upto: int | None = None
 ) -> dict[str, RemainingWork]:
-    """The work left for these artifacts (default: all used) up to `upto`, by name.
+    """The work left for these artifacts up to `upto`, by name; default: all that a reader uses.
 
-    Empty without a loaded model.
+    Empty if it cannot be told now: no model or memory is loaded, or the model fails.
     """
     memory = session.memory
     engine = session.models.reading.engine

@@ -150,9 +150,9 @@ class ModelChecks:
     async def for_answer(
         self, engine: Engine, begin: Callable[[], None]
     ) -> CheckResult | None:
-        """The result that a reader needs, or None if unknown.
+        """The result that a reader needs: stored, or of a brief check now, which `begin` announces.
 
-        Calls `begin` before a brief check.
+        None if the model is remote, or too slow to check.
         """
         stored = await self.stored(engine.info)
         if stored is not None:
@@ -179,9 +179,10 @@ class ModelPair:
     ) -> None:
         self._config = config
         self._emit = emit
+        # As chosen, also if it is the reading model, so that `asking` has none
         self._asking_spec = ""
-        self._falls_back = True
-        self._notice = ""
+        self._falls_back = True  # See `choose_asking`
+        self._notice = ""  # Of the last state
         self._unloading: asyncio.TimerHandle | None = None
         self.reading = ChosenModel(make_engine, self._on_state)
         # Not chosen if the reading model also answers
@@ -216,6 +217,7 @@ class ModelPair:
             else:
                 await self._choose_usual_reading()
         except EngineError as error:
+            # A model to answer is enough, unless one to read was named.
             if model or not asking:
                 raise
             no_reading_model = error
@@ -239,13 +241,15 @@ class ModelPair:
         if not asking_spec or await asyncio.to_thread(same_model, asking_spec, spec):
             await self.asking.clear()
         elif not self.apart:
+            # So far the reading model was the one chosen to answer.
             await self.choose_asking(asking_spec, falls_back=self._falls_back)
         await self.reading.choose(spec)
 
     async def choose_asking(self, spec: str, *, falls_back: bool = True) -> None:
         """Choose the answering model; empty: the reading model.
 
-        Raises GistreadError without `falls_back`.
+        `falls_back`: if it cannot be used, the reading model answers; otherwise raises
+        GistreadError.
         """
         self._asking_spec = spec
         self._falls_back = falls_back
@@ -282,7 +286,10 @@ class ModelPair:
     def unload_later(
         self, post: Callable[[Callable[[], Awaitable[None]]], None], *, in_use: bool
     ) -> None:
-        """Post `unload_idle` as a command after `IDLE_S` without use."""
+        """Post `unload_idle` as a command after `IDLE_S`, unless a model is in use now.
+
+        `post` queues a command. Call it whenever the use may have changed.
+        """
         self.unload_never()
         if in_use:
             return
@@ -314,7 +321,7 @@ class ModelPair:
         await asyncio.gather(self.reading.clear(), self.asking.clear())
 
     async def _load(self, model: ChosenModel, other: ChosenModel) -> Engine:
-        """Load a model; unload the other one if memory is short. Raises GistreadError."""
+        """Load `model`; unload `other` if memory is short. Raises GistreadError."""
         was_loaded = model.loaded
         shares_memory = other.loaded and _both_local(model, other)
         if shares_memory and not was_loaded:

@@ -79,11 +79,15 @@ class MemoryChoice:
         if not isinstance(chosen, MemoryHeader):
             focus = self._task if chosen is None else chosen
             return self.store.open(self.book, self.request(info, focus))
+        # Before the chosen memory is reopened too: it raises if the window of the model is too
+        # small to go on.
         request = self.request(info, chosen.focus)
-        writer: MemoryWriter | None = None
         if chosen.fingerprint == info.fingerprint:
             writer = self.store.reopen(self.book, chosen)
-        return writer or self.store.open(self.book, request)
+            if writer is not None:
+                return writer
+        # Another model made it, or its prompts have changed since: a memory of the same kind.
+        return self.store.open(self.book, request)
 
     def request(
         self, info: EngineInfo, chosen: GistFocus | str | None
@@ -101,9 +105,12 @@ class MemoryChoice:
             for header in self.memories()
             if header.fingerprint == info.fingerprint
         ]
-        mode = own[0].mode if own else usual_reading_mode(info)
         if config.reading:
             mode = ReadingMode(config.reading)
+        elif own:
+            mode = own[0].mode  # Of the furthest, to continue it
+        else:
+            mode = usual_reading_mode(info)
         focus = self._focus(own, chosen)
         focus = replace(focus, wording=focus.wording or info.wording)
         return MemoryRequest(info.name, info.fingerprint, size, mode, focus)
@@ -111,9 +118,10 @@ class MemoryChoice:
     def _focus(
         self, own: Sequence[MemoryHeader], chosen: GistFocus | str | None
     ) -> GistFocus:
-        """The chosen focus, or one with the chosen task.
+        """The chosen focus, or one with the chosen task and the preset of the settings.
 
-        If none is chosen, the focus of the furthest of the model's `own` memories.
+        If none is chosen, the focus of the furthest of the model's `own` memories, unless the
+        settings name another preset.
         """
         if isinstance(chosen, GistFocus):
             return chosen
@@ -136,6 +144,7 @@ class MemoryChoice:
         """
         if isinstance(self._chosen, MemoryHeader):
             return not self._chosen.describes(own)
+        # The user has asked for the model's own memory, or it has begun one.
         if self.own or own.entries:
             return False
         if shown is None or not shown.entries:
@@ -143,9 +152,9 @@ class MemoryChoice:
         return shown.complete or shown.model_name != own.model_name
 
     def note(self, shown: GistMemory | None, model_name: str) -> str:
-        """A notice that another model's memory is kept.
+        """A notice that the memory shown is kept, which `model_name` has not made.
 
-        Empty if the user chose it or this model made it.
+        Empty if the user chose it, or if that model made it or none is shown.
         """
         is_chosen = isinstance(self._chosen, MemoryHeader)
         if is_chosen or shown is None or shown.model_name == model_name:
@@ -304,7 +313,10 @@ class Reading:
         self._estimate(self.writer)
 
     def loaded(self, *, answering_apart: bool) -> None:
-        """Continue the memory just opened, or keep the one shown."""
+        """Continue the memory just opened, or keep the one shown.
+
+        `answering_apart`: whether another model is answering a question now.
+        """
         assert self.writer is not None
         own = self.writer.memory
         if self.choice.keeps_shown(self.memory, own):
@@ -331,6 +343,7 @@ class Reading:
         assert writer is not None
         notice = writer.notice
         unread: dict[int, Page] = {}  # Pages found but not read yet, by their start
+        # Of the pages read by this job, for the pace
         words = 0.0
         seconds = 0.0
         self._drafts.clear()
@@ -367,7 +380,8 @@ class Reading:
                         self._paces.add, fingerprint, mode, words, seconds
                     )
 
-    def read_to_end(self) -> None:
+    def end_reached(self) -> None:
+        """Every page has been read: the job `read` has ended by itself."""
         self._complete()
         self._emit(events.MemoryComplete())
 
@@ -388,6 +402,7 @@ class Reading:
             self._emit(events.Notice(f"{self.models.reading.name}: {result.line}."))
 
     def checked(self, error: Exception | None) -> None:
+        """The job `check` has ended; after an error the next page makes it due again."""
         self._checked = error is None
         self.check_due = False
 
@@ -411,6 +426,7 @@ class Reading:
 
     def _complete(self) -> None:
         self.signal(Signal.COMPLETE)
+        # The state of the prompt would be in a model that answers no questions.
         self.prompt_due = not self.models.apart
 
     def _show(self, memory: GistMemory) -> None:

@@ -85,19 +85,20 @@ class Session:
         self.config = config
         usual = config.reader if config.reader in METHODS else DEFAULT_READER
         self.reader = find_method(reader).name if reader else usual
-        self._chosen = (model, asking_model)
+        self._model = model
+        self._asking_model = asking_model
         self._listeners = [listener] if listener is not None else []
         make_engine = make_engine or engine_maker(config, paths)
         self.models = ModelPair(make_engine, config, self._emit)
         store = MemoryStore(paths.memories)
         self.reading = Reading(
-            MemoryChoice(book, store, config, paths.presets, task),
-            self.models,
-            ModelChecks(paths),
-            ModelPaces(paths),
-            self._emit,
-            place,
-            background,
+            choice=MemoryChoice(book, store, config, paths.presets, task),
+            models=self.models,
+            checks=ModelChecks(paths),
+            _paces=ModelPaces(paths),
+            _emit=self._emit,
+            _place=place,
+            _background=background,
         )
         builds_by_itself = background and config.prepare == "auto"
         self.artifacts = Artifacts(self.reading, self._emit, builds_by_itself)
@@ -107,6 +108,7 @@ class Session:
             Job.PREPARE: self.reading.prepare,
             Job.CHECK: self.reading.check,
             Job.BUILD: self.artifacts.run,
+            # `questions`, which needs the actor, does not exist yet.
             Job.ANTICIPATE: lambda: self.questions.anticipate(),
             Job.ANSWER: lambda: self.questions.answer(),
         }
@@ -116,7 +118,8 @@ class Session:
     async def __aenter__(self) -> Self:
         """Choose the models and show the saved memory. Raises EngineError for an unknown model."""
         try:
-            await self._actor.do(partial(self.models.choose, *self._chosen))
+            choose = partial(self.models.choose, self._model, self._asking_model)
+            await self._actor.do(choose)
             if self.has_model:
                 await self._actor.do(self.reading.model_chosen)
             await self.show_saved_memory()
@@ -341,14 +344,15 @@ class Session:
         reading = self.reading
         models = self.models
         memory = self.memory
-        apart = models.apart and self.questions.answered_apart
-        model = models.asking if apart else models.reading
+        answered_apart = models.apart and self.questions.answered_apart
+        model = models.asking if answered_apart else models.reading
         read_by = memory.model_name if memory and memory.entries else ""
+        # Not worth a word if the only model has made it.
         if not models.apart and read_by == models.reading.name:
             read_by = ""
         return Activity(
             model=model.name,
-            asking_model="" if apart else models.asking.name,
+            asking_model="" if answered_apart else models.asking.name,
             engine=model.state,
             reading=reading.state,
             page=reading.page,
@@ -414,7 +418,7 @@ class Session:
             case Job.LOAD:
                 self.reading.loaded(answering_apart=self.questions.answered_apart)
             case Job.READ:
-                self.reading.read_to_end()
+                self.reading.end_reached()
             case Job.PREPARE:
                 self.reading.prompt_due = False
             case Job.CHECK:
@@ -434,13 +438,17 @@ class Session:
         await self.models.close()
 
     async def _drop_model(self, successor: str = "") -> None:
-        """Stop reading, and the answer too unless another model goes on with it."""
-        goes_on = self.questions.answered_apart
-        if goes_on and successor:
-            # One model does not answer beside itself.
+        """Stop reading, and the answer too unless another model goes on with it.
+
+        `successor`: the model that is to read next; empty for none.
+        """
+        answer_goes_on = self.questions.answered_apart
+        if answer_goes_on and successor:
+            # The successor also answers then, and the model apart is dropped.
             asking_spec = self.models.asking.spec
-            goes_on = not await asyncio.to_thread(same_model, successor, asking_spec)
-        if not goes_on:
+            is_same = await asyncio.to_thread(same_model, successor, asking_spec)
+            answer_goes_on = not is_same
+        if not answer_goes_on:
             await self.questions.cancel()
         await self._stop_reading()
         self.reading.model_dropped()

@@ -144,13 +144,13 @@ class Gpu:
 class FreeMemory:
     memory_bytes: int
     gpu_bytes: int | None = None  # Usable memory of all cards; None without a card
-    shared: bool = False
+    shared: bool = False  # Whether the cards use the machine's memory
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     window: int  # Most tokens of one request, prompt and answer
-    cells: int
+    cells: int  # Tokens of the KV cache that requests share: one window or more
     kv_type: str  # A key of `KV_BYTES`
     gpu_layers: int  # Layers on the GPU, of `layers` + 1: the output counts as one
     streams: int = 0  # See `Placement`
@@ -185,14 +185,17 @@ def layouts(
         trained_for or DEFAULT_CONTEXT_TOKENS,
     )
     kv_type = "f16" if options.kv_cache == "auto" else options.kv_cache
-    whole = Layout(window, window, kv_type, 0)
+    # A whole window and nothing beyond it, on the processor. The others are made from it.
+    whole = Layout(window=window, cells=window, kv_type=kv_type, gpu_layers=0)
+    uses_cards = room.gpu_bytes is not None and options.gpu_layers != 0
     considered: list[Layout] = []
-    if room.gpu_bytes is not None and options.gpu_layers != 0:
-        layers = sizes.layers + 1
+    if uses_cards:
+        layers = sizes.layers + 1  # With the output
         if options.gpu_layers is not None:
             layers = min(options.gpu_layers, layers)
         considered += _on_gpu(sizes, replace(whole, gpu_layers=layers), options, room)
-    if room.gpu_bytes is None or not options.gpu_layers:
+    # A number of GPU layers that the user has set is kept: then there is no way without cards.
+    if not uses_cards or options.gpu_layers is None:
         streams = _streams(sizes, whole, room.memory_bytes)
         if streams:
             cells = window
@@ -200,7 +203,7 @@ def layouts(
             cells = _cells(sizes, whole, room.memory_bytes, _EXTRA_WINDOWS)
         considered.append(replace(whole, cells=cells, streams=streams))
         considered += _smaller_caches(whole, options)
-    return list(dict.fromkeys(considered))
+    return list(dict.fromkeys(considered))  # Each once, in this order
 
 
 def fits(
@@ -211,14 +214,14 @@ def fits(
 ) -> bool:
     """Whether a layout is estimated to fit.
 
-    A number of GPU layers set by the user is assumed to fit the cards.
+    A number of GPU layers set by the user is assumed to fit cards with memory of their own.
     """
     on_gpu, in_memory = required_bytes(sizes, layout)
     fits_cards = on_gpu <= (room.gpu_bytes or 0)
     if room.shared:
         return fits_cards and on_gpu + in_memory <= room.memory_bytes
-    is_set = options.gpu_layers is not None
-    return (fits_cards or is_set) and in_memory <= room.memory_bytes
+    layers_are_set = options.gpu_layers is not None
+    return (fits_cards or layers_are_set) and in_memory <= room.memory_bytes
 
 
 def required_bytes(sizes: ModelSizes, layout: Layout) -> tuple[int, int]:
@@ -226,20 +229,23 @@ def required_bytes(sizes: ModelSizes, layout: Layout) -> tuple[int, int]:
     cells = layout.cells + layout.streams * STREAM_TOKENS
     total = needed_bytes(sizes, cells, layout.kv_type)
     if layout.streams:
-        total += sizes.scratch
+        total += sizes.scratch  # Streams are a context with buffers of its own.
     if not layout.gpu_layers:
         return 0, total
     # llama.cpp puts the last layers on the card, the output first.
     weights = round(sizes.weights * layout.gpu_layers / (sizes.layers + 1))
     kv_cache = round(cell_bytes(sizes, layout.kv_type) * layout.cells)
-    state_layers = layout.gpu_layers - 1
+    state_layers = layout.gpu_layers - 1  # The output has no state.
     states = round((sizes.states + kv_cache) * state_layers / sizes.layers)
     on_card = weights + states + sizes.scratch
     return on_card, total - on_card
 
 
 def reduction_notice(before: Layout, after: Layout, layers: int) -> str:
-    """One line for the user about what was reduced for lack of memory; empty if nothing was."""
+    """One line for the user about what was reduced for lack of memory; empty if nothing was.
+
+    `layers`: all layers of the model, without the output.
+    """
     reductions: list[str] = []
     if after.gpu_layers < before.gpu_layers:
         reductions.append(
@@ -262,22 +268,22 @@ def _on_gpu(
     """Layouts with graphics cards, `whole` being the one with all the layers wanted there."""
     assert room.gpu_bytes is not None
     card_weights = round(sizes.weights * whole.gpu_layers / (sizes.layers + 1))
-    on_card = replace(sizes, weights=card_weights)
-    cells = _cells(on_card, whole, room.gpu_bytes, _EXTRA_WINDOWS_ON_GPU)
+    sizes_on_card = replace(sizes, weights=card_weights)
+    cells = _cells(sizes_on_card, whole, room.gpu_bytes, _EXTRA_WINDOWS_ON_GPU)
     yield replace(whole, cells=cells)
     yield whole
     if options.gpu_layers is not None:
         yield from _smaller_caches(whole, options)
         return
-    most = _most_gpu_layers(sizes, whole, room)
-    fewer = [int(most * share) for share in _FEWER_LAYERS]
-    for count in (most, *fewer):
+    most_layers = _most_gpu_layers(sizes, whole, room)
+    fewer = [int(most_layers * share) for share in _FEWER_LAYERS]
+    for count in (most_layers, *fewer):
         if count:
             yield replace(whole, gpu_layers=count)
 
 
 def _most_gpu_layers(sizes: ModelSizes, whole: Layout, room: FreeMemory) -> int:
-    """The largest number of layers that fits graphics cards."""
+    """The largest number of layers that fits graphics cards; 0 if none does."""
     for count in range(whole.gpu_layers, 0, -1):
         if fits(sizes, replace(whole, gpu_layers=count), room):
             return count
