@@ -162,7 +162,7 @@ def fill(name: str, task: str = "", **values: object) -> str:
     if task:
         values["task"] = prompts.load(task, prompts.TRAINED).text
     # In this wording the tasks say what to do without an answer.
-    template = prompts.load(name, prompts.TRAINED).given({"way_out": ""})
+    template = prompts.load(name, prompts.TRAINED).with_values({"way_out": ""})
     return template.fill(**values)
 
 

@@ -85,16 +85,16 @@ def test_look_up_and_answer_begin_alike() -> None:
 
 
 def test_what_is_given_beforehand_is_data_too_and_part_of_the_version() -> None:
-    template = prompts.PromptTemplate("x", "{text}: {task} in {words}").given(
+    template = prompts.PromptTemplate("x", "{text}: {task} in {words}").with_values(
         {"task": "{words} {text}", "other": "y"}
     )
     assert template.places == {"text", "words"}
     assert template.fill(text="T", words=5) == "T: {words} {text} in 5"
     assert template.own_words == " : {words} {text} in  "
-    assert prompts.version("gist", given={"keep": "a"}) != prompts.version(
-        "gist", given={"keep": "b"}
+    assert prompts.version("gist", values={"keep": "a"}) != prompts.version(
+        "gist", values={"keep": "b"}
     )
-    assert prompts.version("pagination", given={"keep": "a"}) == prompts.version(
+    assert prompts.version("pagination", values={"keep": "a"}) == prompts.version(
         "pagination"
     )
 
@@ -119,7 +119,7 @@ def test_a_model_with_an_adapter_gets_the_prompts_that_it_was_trained_on() -> No
     )
     assert set(trained) - {"task_answer_always"} <= set(names())
     # Another wording needs another training. The way out stands in its tasks.
-    version = prompts.version(*trained, given={"way_out": ""}, wording=prompts.TRAINED)
+    version = prompts.version(*trained, values={"way_out": ""}, wording=prompts.TRAINED)
     assert version == "ad97006643ac"
     for name in trained:
         template = prompts.load(name, prompts.TRAINED)

@@ -57,6 +57,7 @@ class CheckResults(Database):
         self._library = library
 
     def get(self, fingerprint: str) -> CheckResult | None:
+        """The saved result for a model, else the shipped one; None if it was not checked."""
         for row in self._rows():
             if row["fingerprint"] == fingerprint:
                 saved = _result(row["verdict"])

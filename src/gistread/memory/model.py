@@ -58,11 +58,11 @@ class GistFocus:
     def template(self, name: str, where: str = "") -> PromptTemplate:
         """The prompt for this focus. `where`: what it says about the surroundings of a page."""
         values = {**self.placeholders, "where": where}
-        return prompts.load(name, self.wording).given(values)
+        return prompts.load(name, self.wording).with_values(values)
 
     def version(self, *names: str) -> str:
         """A hash of these prompts, without what they say about the surroundings of a page."""
-        return prompts.version(*names, given=self.placeholders, wording=self.wording)
+        return prompts.version(*names, values=self.placeholders, wording=self.wording)
 
 
 DEFAULT_FOCUS = GistFocus()

@@ -147,6 +147,7 @@ class _BookIdentity:
 
 @lru_cache(maxsize=2)
 def _narration(identity: _BookIdentity) -> Narration:
+    """Count the words of the narration, then the addresses in chapters that "I" tells."""
     book = identity.book
     speech, narrated = _speech_and_narration(book)
     words = _new_offsets()

@@ -217,6 +217,7 @@ class _Piece:
 
 
 def _pieces(book: Book, start: int, end: int, most_words: int) -> Iterator[_Piece]:
+    """The paragraphs of `book.text[start:end]`; of longer ones, the sentences."""
     for paragraph in book.paragraphs_between(start, end):
         part_start = max(start, paragraph.start)
         part_end = min(end, paragraph.end)

@@ -144,6 +144,7 @@ class _Reading:
         self._faults: dict[int, tuple[Fault, ...]] = {}
 
     async def run(self) -> None:
+        """Add the front matter, read all waiting chapters, then add the imprint."""
         book = self._memory.book
         story_start = first_section(self.writer, front_matter_end(book))
         unread = self._known_until(0)

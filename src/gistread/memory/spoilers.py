@@ -27,6 +27,7 @@ def has_plot(book: Book) -> bool:
     text = book.text[:_BEGINNING]
     words = count_words(text)
     is_english = len(_ENGLISH.findall(text)) >= _LEAST_ENGLISH * words
+    # The pronouns only tell in a long English text; other fiction counts as having a plot.
     if words < _ENOUGH or not is_english:
         return True
     return len(_PERSONAL.findall(text)) >= _LEAST_PERSONAL * words

@@ -104,6 +104,7 @@ def not_saved_notice(error: StorageError) -> str:
 
 
 def page_record(entry: MemoryEntry) -> Record:
+    """The record of a page in a memory's file."""
     page = entry.page
     gist = entry.gist
     usage = entry.usage

@@ -123,15 +123,16 @@ def context_of(text: str, start: int, end: int) -> MentionContext:
 
 def _is_spoken(text: str, start: int) -> bool:
     """Whether a quotation that began in the same paragraph is still open."""
-    paragraph = text.rfind("\n\n", max(0, start - _LONGEST_PARAGRAPH), start)
-    if paragraph < 0 and start > _LONGEST_PARAGRAPH:
+    break_before = text.rfind("\n\n", max(0, start - _LONGEST_PARAGRAPH), start)
+    if break_before < 0 and start > _LONGEST_PARAGRAPH:
         # The paragraph is too long to decide: it counts as narration.
         return False
-    paragraph = max(0, paragraph)
-    opened = text.rfind("“", paragraph, start)
-    if opened >= 0:
-        return opened > text.rfind("”", paragraph, start)
-    return text.count('"', paragraph, start) % 2 == 1
+    paragraph_start = max(0, break_before)
+    last_opened = text.rfind("“", paragraph_start, start)
+    if last_opened >= 0:
+        last_closed = text.rfind("”", paragraph_start, start)
+        return last_opened > last_closed
+    return text.count('"', paragraph_start, start) % 2 == 1
 
 
 def _is_person(before: str, after: str) -> bool:

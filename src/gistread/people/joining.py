@@ -208,6 +208,7 @@ class _PersonIndex:
             self.add(group)
 
     def add(self, group: Group) -> None:
+        """Add a person by first and last name."""
         self.persons.append(group)
         first, last = group.words[0], group.words[-1]
         self._by_first.setdefault(first, []).append(group)
@@ -255,9 +256,10 @@ class _PersonIndex:
         return _side_by_side(titled.forms, others)
 
     def _has_other_surname(self, bare: Group, full: Group) -> bool:
-        """Whether "Heathcliff" is another than Linton Heathcliff.
+        """Whether "Heathcliff" and "Linton Heathcliff" are two people.
 
-        The full name is rare, and Linton and Heathcliff are often mentioned together.
+        They are if the full name is rare, and "Linton" and "Heathcliff" are often mentioned
+        together.
         """
         called = self._bare.get(full.words[0])
         if not full.is_full or called is None:
@@ -403,40 +405,44 @@ def _meet(group: Group, person: Group) -> bool:
 
 
 def _titles_differ(group: Group, person: Group) -> bool:
-    """Whether a colonel and a judge, or a doctor and a mister, are two people."""
+    """Whether a colonel and a judge, or a doctor and a mister, are two people.
+
+    "Dr. X" and "Mr. X" are one person's unless both are mentioned often.
+    """
     if group.titles & person.titles or not person.titles:
         return False
     if group.titles & RANKS and person.titles & RANKS:
         return True
-    group_is_doctor = "dr" in group.titles and "mr" in person.titles
-    person_is_doctor = "mr" in group.titles and "dr" in person.titles
-    if not group_is_doctor and not person_is_doctor:
+    only_group_is_doctor = "dr" in group.titles and "mr" in person.titles
+    only_person_is_doctor = "mr" in group.titles and "dr" in person.titles
+    if not only_group_is_doctor and not only_person_is_doctor:
         return False
-    titled = _count(form for form in person.forms if parse_name(form.text).titles)
-    return min(group.count, titled) >= _LEAST_TITLED
+    with_title = _count(form for form in person.forms if parse_name(form.text).titles)
+    return min(group.count, with_title) >= _LEAST_TITLED
 
 
 def _is_told_apart(group: Group, person: Group) -> bool:
-    """Whether "Mr. Knightley" is another than Mr. John Knightley, who is called John.
+    """Whether "Mr. Knightley" and "Mr. John Knightley" are two people.
 
-    The first name tells the two apart if it mostly has the title and the full name is much rarer.
+    They are if "John Knightley" mostly has the title, and is much rarer than "Mr. Knightley".
     """
     if not person.is_full:
         return False
-    named_fully = _forms_with_full_name(person)
-    titled = [
+    full_forms = _forms_with_full_name(person)
+    full_count = _count(full_forms)
+    with_title = [
         form
-        for form in named_fully
-        if group.titles & frozenset(parse_name(form.text).titles)
+        for form in full_forms
+        if not group.titles.isdisjoint(parse_name(form.text).titles)
     ]
-    is_usual = _count(titled) >= max(_OFTEN_NAMED, _count(named_fully) / 2)
-    return is_usual and group.count >= _MORE_FREQUENT * _count(named_fully)
+    mostly_has_title = _count(with_title) >= max(_OFTEN_NAMED, full_count / 2)
+    return mostly_has_title and group.count >= _MORE_FREQUENT * full_count
 
 
 def _is_daughter(called: Group, full: Group, titled: Group) -> bool:
-    """Whether Tony, as Ántonia Shimerda is called, is another than Mr. Shimerda.
+    """Whether Ántonia Shimerda, who is called Tony, and Mr. Shimerda are two people.
 
-    The full name is rare, and the pronouns after the first name are of the other sex.
+    They are if the full name is rare, and the pronouns after "Tony" are of the other sex.
     """
     if not full.is_full:
         return False

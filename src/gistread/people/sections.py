@@ -69,6 +69,7 @@ def names_of_sections(
 
 
 def _names_of(section: Sequence[_Mentions]) -> SectionNames:
+    """The commonest names of a section."""
     by_count = sorted(section, key=lambda mentions: -mentions.count)
 
     def names(kind: Kind, *, enters: bool, most: int) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Presets (ReadAgent, Appendix F.2): instructions for the gists of a kind of book.
 
-Built-in and user TOML files.
+They are read from TOML files, built-in ones and the user's.
 """
 
 import difflib
@@ -15,12 +15,14 @@ from pathlib import Path
 from gistread.errors import UsageError
 
 AUTO = "auto"  # Chooses a preset by the form of the book
-MAX_ENTRY_CHARACTERS = 400  # Longest entry, since all are part of every gisting prompt
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+MAX_ENTRY_CHARACTERS = 400  # Longest entry; entries are part of every gisting prompt
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")  # "screen-play"
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
+    """What the gists of a kind of book must keep."""
+
     name: str
     title: str  # As in "read as a meeting"
     summary: str  # Description for people
@@ -34,55 +36,48 @@ _KEYS = ("title", "summary", "keep", "ask")
 @cache
 def built_in_presets() -> dict[str, Preset]:
     """The built-in presets by name, `fiction` first."""
-    files = [
-        file
-        for file in resources.files(__name__).iterdir()
-        if file.name.endswith(".toml")
-    ]
-    presets = sorted(
-        map(_read, files), key=lambda preset: (preset.name != "fiction", preset.name)
-    )
+    files = resources.files(__name__).iterdir()
+    presets = [_read(file) for file in files if file.name.endswith(".toml")]
+    presets.sort(key=lambda preset: (preset.name != "fiction", preset.name))
     return {preset.name: preset for preset in presets}
 
 
 def read_presets(folder: Path) -> tuple[dict[str, Preset], list[str]]:
     """All presets by name, with the user's own, and one line for each invalid file."""
-    own, broken = _user_presets(folder)
-    return built_in_presets() | own, list(broken.values())
+    own, problems = _user_presets(folder)
+    return built_in_presets() | own, list(problems.values())
 
 
 def find_preset(name: str, folder: Path) -> Preset:
     """The preset of this name. Raises UsageError if it is unknown or its file is invalid."""
-    own, broken = _user_presets(folder)
-    if name in broken:
-        raise UsageError(broken[name], f"The file is in {folder}.")
+    own, problems = _user_presets(folder)
+    if name in problems:
+        raise UsageError(problems[name], f"The file is in {folder}.")
     known = built_in_presets() | own
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(name, known, n=1)
-    suggestion = f" Did you mean {near[0]}?" if near else ""
-    raise UsageError(
-        f"Unknown preset {name!r}.{suggestion}",
-        f"Presets: {', '.join([AUTO, *known])}.",
-    )
+    similar = difflib.get_close_matches(name, known, n=1)
+    suggestion = f" Did you mean {similar[0]}?" if similar else ""
+    choices = ", ".join([AUTO, *known])
+    raise UsageError(f"Unknown preset {name!r}.{suggestion}", f"Presets: {choices}.")
 
 
 def _user_presets(folder: Path) -> tuple[dict[str, Preset], dict[str, str]]:
     """The user's presets, and a line for each invalid file, by name."""
     own: dict[str, Preset] = {}
-    broken: dict[str, str] = {}
+    problems: dict[str, str] = {}
     for path in sorted(folder.glob("*.toml")):
         try:
             own[path.stem] = _read(path)
         except OSError as error:
-            broken[path.stem] = f"Preset {path.name}: {error.strerror or error}."
-        except ValueError as error:  # includes errors of TOML and UTF-8
-            broken[path.stem] = f"Preset {path.name}: {error}"
-    return own, broken
+            problems[path.stem] = f"Preset {path.name}: {error.strerror or error}."
+        except ValueError as error:  # Includes errors of TOML and UTF-8
+            problems[path.stem] = f"Preset {path.name}: {error}"
+    return own, problems
 
 
 def _read(file: Path | Traversable) -> Preset:
-    """Raises OSError, or ValueError with a message for people."""
+    """The preset in a file. Raises OSError, or ValueError with a message for people."""
     name = file.name.removesuffix(".toml")
     table = {"title": name, "summary": ""} | tomllib.loads(file.read_text("utf-8-sig"))
     if name == AUTO or not _NAME.fullmatch(name):
@@ -91,9 +86,8 @@ def _read(file: Path | Traversable) -> Preset:
         )
     unknown = sorted(table.keys() - set(_KEYS))
     if unknown:
-        raise ValueError(
-            f"unknown entry {unknown[0]!r}; a preset has {', '.join(_KEYS)}."
-        )
+        keys = ", ".join(_KEYS)
+        raise ValueError(f"unknown entry {unknown[0]!r}; a preset has {keys}.")
     entries = {key: _entry(key, table.get(key, "")) for key in _KEYS}
     return Preset(
         name,

@@ -1,7 +1,7 @@
-"""All prompts, a text file each: text first, task last. `{name}` is a placeholder.
+"""All prompts, each in a text file: text first, task last. `{name}` is a placeholder.
 
-An adapter is trained on an exact wording. That wording is a folder of files that replace those of
-the same name; what is the same in both stands once.
+An adapter is trained on an exact wording. The files of that wording are in a folder, and replace
+the usual ones of the same name.
 """
 
 import hashlib
@@ -19,6 +19,12 @@ WORDINGS = ("", TRAINED)
 
 @dataclass(frozen=True, slots=True)
 class PromptTemplate:
+    """A prompt with placeholders.
+
+    >>> PromptTemplate("greeting", "{hello}, {name}!").fill(hello="Hello", name="Ann")
+    'Hello, Ann!'
+    """
+
     name: str
     text: str
     known: Mapping[str, str] = field(default_factory=dict)  # Values filled in already
@@ -27,29 +33,29 @@ class PromptTemplate:
 
     @property
     def places(self) -> frozenset[str]:
+        """The names of the placeholders that are still to be filled."""
         return frozenset(_PLACE.findall(self.text)) - self.known.keys()
 
-    def given(self, values: Mapping[str, str]) -> "PromptTemplate":
-        """The template with those of these values that it has placeholders for."""
-        return replace(
-            self,
-            known={
-                name: value for name, value in values.items() if name in self.places
-            },
-        )
+    def with_values(self, values: Mapping[str, str]) -> "PromptTemplate":
+        """The template with these values filled in, as far as it has placeholders for them."""
+        known = {name: value for name, value in values.items() if name in self.places}
+        return replace(self, known=known)
 
     def fill(self, **values: object) -> str:
         """The prompt with every placeholder filled.
 
         Raises KeyError for missing or unknown values.
         """
-        if unknown := (values.keys() ^ self.places) - self.unused:
-            raise KeyError(f"prompt {self.name}: {', '.join(sorted(unknown))}")
-        filled = {**self.known, **values}
-        return _PLACE.sub(lambda place: str(filled[place[1]]), self.text)
+        missing_or_unknown = (values.keys() ^ self.places) - self.unused
+        if missing_or_unknown:
+            names = ", ".join(sorted(missing_or_unknown))
+            raise KeyError(f"prompt {self.name}: {names}")
+        all_values = {**self.known, **values}
+        return _PLACE.sub(lambda place: str(all_values[place[1]]), self.text)
 
     @property
     def own_words(self) -> str:
+        """The text without open placeholders."""
         return _PLACE.sub(lambda place: self.known.get(place[1], " "), self.text)
 
     @property
@@ -61,12 +67,11 @@ class PromptTemplate:
 def names(wording: str = "") -> frozenset[str]:
     """The names of all prompts that a wording has, its own and the usual ones."""
     folder = resources.files(__name__)
-    files = [*folder.iterdir()]
+    files = list(folder.iterdir())
     if wording:
         files += folder.joinpath(wording).iterdir()
-    return frozenset(
-        file.name.removesuffix(".txt") for file in files if file.name.endswith(".txt")
-    )
+    texts = [file.name for file in files if file.name.endswith(".txt")]
+    return frozenset(name.removesuffix(".txt") for name in texts)
 
 
 @cache
@@ -76,8 +81,9 @@ def load(name: str, wording: str = "") -> PromptTemplate:
     Raises FileNotFoundError.
     """
     folder = resources.files(__name__)
-    usual, own = folder.joinpath(f"{name}.txt"), folder.joinpath(wording, f"{name}.txt")
-    if not (wording and own.is_file()):
+    usual = folder.joinpath(f"{name}.txt")
+    own = folder.joinpath(wording, f"{name}.txt")
+    if not wording or not own.is_file():
         return PromptTemplate(name, usual.read_text(encoding="utf-8").strip())
     template = PromptTemplate(name, own.read_text(encoding="utf-8").strip())
     if not usual.is_file():
@@ -86,14 +92,14 @@ def load(name: str, wording: str = "") -> PromptTemplate:
 
 
 def version(
-    *names: str, given: Mapping[str, str] | None = None, wording: str = ""
+    *names: str, values: Mapping[str, str] | None = None, wording: str = ""
 ) -> str:
-    """A hash of these prompts with the values given.
+    """A hash of these prompts with these values filled in.
 
-    Memories made with other wording do not match it, and are kept apart.
+    It is part of a memory's identity: other prompts make another memory.
     """
     digest = hashlib.sha256()
     for name in names:
-        template = load(name, wording).given(given or {})
+        template = load(name, wording).with_values(values or {})
         digest.update(f"{name}\0{template.wording}\0".encode())
     return digest.hexdigest()[:12]

@@ -315,11 +315,14 @@ def _states_nothing(number: _Number, answer: str) -> bool:
     is_score = answer[number.start : number.end].lower() == "score"
     if is_score or number.value < _LEAST_NUMBER:
         return True
+    # "1. She left."
     begins_line = re.search(r"(?:\A|\n)[ \t*-]*\Z", before)
     if begins_line and re.match(r"[.)]\s+\S", answer[number.end :]):
         return True
+    # "in chapter 3"
     if pattern("numbered_thing").search(before):
         return True
+    # "Four men: A, B, C and D"
     return bool(pattern("begins_a_list").match(answer, number.end))
 
 

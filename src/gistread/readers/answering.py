@@ -348,6 +348,7 @@ class Asking:
     async def _write_answer(
         self, draft: Answered, prompt: Prompt, numbered: Mapping[int, Passage]
     ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
+        """Stream the answer, then the draft with the whole answer, tidied and judged."""
         telling = TellingSentences(without_options(self.question), self.memory)
         new_references = partial(References, numbered, telling)
         written = _Written()
@@ -361,6 +362,7 @@ class Asking:
             usage = replace(usage, prefilled=await self.engine.measure(prompt))
         self.usage += usage
         text, finish = self._tidied(written.text, written.finish)
+        # Tidying may have removed references that were streamed, so they are numbered again.
         references = new_references()
         answer = (references.add(text) + references.rest()).strip()
         absence = await self._absence_in(answer)

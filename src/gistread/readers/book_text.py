@@ -159,12 +159,16 @@ class BookText(Asking):
         return _others(ranked, [*refused, *pinned])
 
     def _apply_decision(self) -> bool:
-        """Pin the pages that the user named. Returns whether nothing else shall be proposed."""
+        """Pin the pages that the user named.
+
+        Returns whether the user has agreed what to show, so that nothing more is proposed.
+        """
         steering = self.steering
         decision = steering.decision
         is_agreed = bool(decision.pages) or steering.stop
         steering.pinned.update(decision.pages)
-        steering.only = steering.only or (decision.refuses and is_agreed)
+        if decision.refuses and is_agreed:
+            steering.only = True
         return is_agreed
 
     async def review(
@@ -197,6 +201,7 @@ class BookText(Asking):
         self.is_redecided = bool(refused) or names_pages
 
     def _sections_wanted(self, places: Sequence[Passage]) -> list[events.WantedSection]:
+        """The sections of these places, each with the reason why it is wanted."""
         if self.is_spread:
             usual_reason = "to tell of every part"
         elif self.share(places) >= NEARLY_ALL:
@@ -296,6 +301,7 @@ class BookText(Asking):
     def _prompt(
         self, text: str, *, is_whole: bool = False, must_answer: bool = False
     ) -> Prompt:
+        """The prompt of the answer from this text. `is_whole`: it is the whole book."""
         if self.marked:
             selection = prompts.load("opening_selection")
             opening = selection.fill(begin=self.marked.begin, end=self.marked.end)

@@ -222,6 +222,7 @@ def _sources_of(
 def _does_not_name(
     names: Sequence[str], answered: Answered, memory: GistMemory, started: Started
 ) -> Answered:
+    """The answer that the book lacks names of the question."""
     noun = "text" if memory.bound_share < 1 else "book"
     answer = f"The {noun}{bound_phrase(started)} does not name {' or '.join(names)}."
     return replace(answered, answer=answer, found=False, citations=())

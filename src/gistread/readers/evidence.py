@@ -230,6 +230,7 @@ class Evidence:
         return sorted(scored, key=lambda pair: -pair[1])
 
     def _weights(self, statement: str) -> "_Weights":
+        """The terms of a statement and the question by rarity; those of the question count less."""
         # A statement in another language shares only names and numbers with the book.
         language = language_of(statement, self._question_language)
         stop_terms = frozenset[str]()

@@ -105,6 +105,7 @@ class _Passages:
     withheld: list[ReaderEvent] = field(default_factory=list)
 
     async def answer(self) -> ReaderEvents:
+        """Look at the nearest passages; if these tell nothing, at the next ones."""
         seen: list[Passage] = []
         looks = self._looks()
         for look in range(looks):

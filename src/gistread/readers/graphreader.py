@@ -90,6 +90,7 @@ class _Search(Asking):
         return tokens <= self.engine.info.context_tokens
 
     def prompt(self, name: str, **values: object) -> Prompt:
+        """The prompt `name` with question and plan."""
         return user_prompt(
             name,
             self.engine.info.wording,

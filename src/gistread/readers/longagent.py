@@ -70,6 +70,7 @@ class _Team(answering.Asking):
         return render(places, book)
 
     def findings(self) -> str:
+        """All questions to the members and what they reported, for the leader."""
         lines: list[str] = []
         for question, reports in self.history:
             lines.append(f"Asked: {without_options(question)}")

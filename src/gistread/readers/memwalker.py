@@ -144,6 +144,7 @@ class _Walk(Asking):
         return await view(beginning or whole)
 
     def _tasks_at(self, page: Page, place: Span, where: str) -> "_PageTasks":
+        """The prompts over this part of a page. `where`: its setting."""
         shown: dict[str, Any] = {
             "text": self.text(place),
             "page": page.number,

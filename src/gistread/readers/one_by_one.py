@@ -50,6 +50,7 @@ async def one_by_one(asking: Asking) -> ReaderEvents:
 
     `gistread` answers multiple-choice questions, and those that share no word with the book.
     """
+    # Answers from single passages have no numbers to cite.
     model = replace(asking.options.model, cites=False)
     asking = replace(asking, options=replace(asking.options, model=model))
     memory = asking.memory
@@ -81,6 +82,7 @@ class _Search:
     votes: tuple[Vote, ...] = ()  # Best first
 
     async def answer(self) -> ReaderEvents:
+        """Look at passages until they tell an answer, then answer from the votes."""
         is_told = False
         looks = _LOOKS if self._may_abstain else 1
         for look in range(looks):

@@ -149,6 +149,7 @@ def quote_introductions(introduced: Introductions, text: BookText) -> ReaderEven
 
 
 def _introduction(introduced: Introductions, text: BookText) -> str:
+    """The introducing sentence, with a warning if it only names somebody."""
     book = text.memory.book.text
     quotes = [book[start:end] for start, end in introduced.sentences]
     quoted = " ".join(" ".join(quotes).split())

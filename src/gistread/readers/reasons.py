@@ -42,11 +42,12 @@ class Reasons:
         self._terms = Terms(language)
         content = self._content(without_options(question), language)
         light = {word for word in content if word in _LIGHT_VERBS}
+        # Stems of the question's words, of its light verbs, and of words related to the former
         self._of_question = frozenset(map(self._terms.stem, content - light))
         self._light = frozenset(map(self._terms.stem, light))
         related = related_stems(language)
-        others = (related.get(stem, frozenset()) for stem in self._of_question)
-        self._related = frozenset().union(*others) - self._of_question - self._light
+        groups = [related.get(stem, frozenset()) for stem in self._of_question]
+        self._related = frozenset().union(*groups) - self._of_question - self._light
 
     @classmethod
     def over(cls, question: str, memory: GistMemory) -> "Reasons":

@@ -528,6 +528,7 @@ def _questions_about_text(near: list[Entity]) -> Iterator[str]:
 
 
 def _questions_about_story(near: list[Entity]) -> Iterator[str]:
+    """Questions about people and places, the most suitable first."""
     subjects = [entity for entity in near if entity.kind is not Kind.PLACE]
     places = [entity for entity in near if entity.kind is Kind.PLACE]
     people = [entity for entity in subjects if _is_person(entity)]

@@ -170,6 +170,7 @@ def step_of(event: ReaderEvent, places: Places) -> Step | None:
 
 
 def _step_of_all_readers(event: ReaderEvent, places: Places) -> Step | None:
+    """A step that all readers take."""
     match event:
         case events.Started(choice=choice) if choice:
             return Step(choice)
@@ -188,6 +189,7 @@ def _step_of_all_readers(event: ReaderEvent, places: Places) -> Step | None:
 
 
 def _step_of_sections(event: ReaderEvent) -> Step | None:
+    """A step that opens, refuses or skips sections."""
     match event:
         case events.LookedUp(page=page, step=number, reason=reason):
             sign = f"({number})"

@@ -348,6 +348,7 @@ def find_pattern(
 
 
 def _check_size(expression: str) -> None:
+    """Raise PatternError for an expression that is too long or repeats too much."""
     if len(expression) > LONGEST:
         raise PatternError(
             f"Regular expressions may have at most {LONGEST} characters."

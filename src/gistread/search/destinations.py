@@ -136,6 +136,7 @@ def _words(book: Book, here: int, words: str) -> GoToTarget:
 
 
 def _cfi(book: Book, identifier: str, source: Path | None) -> GoToTarget:
+    """The place that an EPUB CFI names."""
     if book.source_format != "epub":
         return GoToTarget(problem="Only an EPUB has places of this form.")
     if source is None:
@@ -163,6 +164,7 @@ def _quoted_destination(book: Book, start: int, end: int) -> Destination:
 
 
 def _percent(book: Book, here: int, sign: str, number: float) -> GoToTarget:
+    """The place at a percentage of the book; with a sign, counted from `here`."""
     length = len(book.text)
     if not sign and number > _WHOLE:
         return GoToTarget(problem="Enter a number from 0 to 100.")

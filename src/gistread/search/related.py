@@ -39,6 +39,7 @@ def related_stems(
 
 @cache
 def _all_related() -> Mapping[str, frozenset[str]]:
+    """The related stems of each stem. Forms of one word share the words related to it."""
     tables = tomllib.loads(
         Path(__file__).with_name("related_words.toml").read_text("utf-8")
     )

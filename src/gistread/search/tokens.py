@@ -109,6 +109,7 @@ class Terms:
         return places
 
     def _places_in_token(self, match: re.Match[str]) -> Iterator[WordPlace]:
+        """The words of a token: pairs in unspaced scripts, "l" and "eau" in French."""
         start, end = match.span()
         token = match[0].lower().replace("’", "'")
         if len(token) != len(match[0]):  # A letter whose lower case has two characters
@@ -130,15 +131,14 @@ class Terms:
 
 
 def folded(word: str) -> str:
-    return "".join(
-        char
-        for char in unicodedata.normalize("NFD", word)
-        if not unicodedata.combining(char)
-    )
+    """The word without accents."""
+    decomposed = unicodedata.normalize("NFD", word)
+    return "".join(char for char in decomposed if not unicodedata.combining(char))
 
 
 @cache
 def _stemmer(name: str) -> Callable[[str], str]:
+    """The stemmer with this name; it remembers stems, and is thread-safe."""
     # imported here: it takes 0.1 s, and only a ranked search needs it
     import snowballstemmer
 
