@@ -52,7 +52,7 @@ async def walk(pilot: Pilot[None], screen: ReadingScreen) -> int:
         ends = ends_told(screen)
         most_told = max(most_told, len(ends))
         assert not [end - shown for end in ends if end > shown]
-        known = screen.controllers.line.known()
+        known = screen.controllers.line.known_memory()
         gists = [
             entry for entry in known.entries if entry.gist.source is GistSource.MODEL
         ]

@@ -18,6 +18,11 @@ _MEMORIES: dict[MemoryKind | None, str] = {
 }
 
 
+_FITS = "fits this machine"
+_FITS_GPU = "fits the GPU"
+_TOO_LARGE = "too large for now"
+
+
 def facts(model: ModelFile) -> list[str]:
     """Size, quantization and parameters, as far as they are known."""
     facts = [format_size(model.size_bytes)]
@@ -48,12 +53,12 @@ def memory_fit_text(fit: MemoryFit | None, trained_for: int | None) -> str:
         return ""
     if not fit.enough:
         return (
-            f"too large for now: it needs {format_size(fit.needed_bytes)}, "
+            f"{_TOO_LARGE}: it needs {format_size(fit.needed_bytes)}, "
             f"{format_size(fit.free_bytes)} are free"
         )
     if not trained_for or fit.context_tokens >= trained_for:
-        return "fits this machine"
-    return f"fits this machine, about {words_of(fit.context_tokens)} words at once"
+        return _FITS
+    return f"{_FITS}, about {words_of(fit.context_tokens)} words at once"
 
 
 def placement_text(placement: Placement) -> str:
@@ -91,6 +96,7 @@ _CHECKSUM_SOURCES = {"catalogue": "the catalogue's", "hub": "what the hub says i
 
 
 def entry_facts(entry: CatalogueEntry) -> list[str]:
+    """Size, quantization, parameters and licence, in this order."""
     if entry.active_parameters:
         active = f", {format_count(entry.active_parameters)} of them a token"
     else:
@@ -110,8 +116,16 @@ def fit_text(entry: CatalogueEntry, machine: Machine) -> str:
     if place == "nowhere" and entry.machine_gb:
         return f"{text}; for machines of {entry.machine_gb} GB"
     if place == "gpu":
-        return text.replace("fits this machine", "fits the GPU", 1)
+        return text.replace(_FITS, _FITS_GPU, 1)
     return text
+
+
+def fit_verdict(entry: CatalogueEntry, machine: Machine) -> str:
+    """Whether the model fits, in a few words: `fits the GPU`, `too large for now`."""
+    place, fit = estimate_fit(entry, machine)
+    if not fit.enough:
+        return _TOO_LARGE
+    return _FITS_GPU if place == "gpu" else _FITS
 
 
 def plan_lines(plan: Plan, folder: Path) -> list[str]:

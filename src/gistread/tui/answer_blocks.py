@@ -244,6 +244,7 @@ def exchange_blocks(
 def _add_answer(
     drawn: DrawnExchange, exchange: Exchange, number: int, cells: int
 ) -> None:
+    """The text of the answer; dots until a running question has one."""
     record = exchange.record
     if not exchange.answer:
         if exchange.running:
@@ -315,9 +316,10 @@ def _add_keeping(drawn: DrawnExchange, exchange: Exchange, number: int) -> None:
     if exchange.offers_note:
         offer = "keep as a note"
         links = (_link_at_end(offer, offer, KeepNote()),)
-        drawn.add(_row(offer, ("note", number), "muted", "✎", links), KeepNote())
+        row = _row(offer, ("note", number), "muted", hanging="✎", spans=links)
+        drawn.add(row, KeepNote())
     elif exchange.kept:
-        drawn.add(_row("kept as a note", None, "muted", "✎"))
+        drawn.add(_row("kept as a note", None, "muted", hanging="✎"))
 
 
 def _add_provenance(
@@ -338,6 +340,7 @@ def _add_provenance(
     summary = summary_of(exchange.numbered_trace(places), places)
     text = " · ".join(filter(None, [summary, *about])) or "steps"
     links: tuple[Span, ...] = ()
+    # Where a click beside the link leads
     target: AnswerTarget | None = None
     if exchange.record.steps or exchange.record.citations:
         text += f" · {_WALK}"
@@ -347,7 +350,9 @@ def _add_provenance(
     if steps:
         sign = "▾" if exchange.shows_steps else "▸"
         target = Unfold()
-    row = _row(text, ("steps", number), "provenance", sign, links, above=1)
+    row = _row(
+        text, ("steps", number), "provenance", hanging=sign, spans=links, above=1
+    )
     drawn.add(row, target)
     _add_steps(drawn, exchange, number, steps)
 
@@ -376,7 +381,7 @@ def _question(exchange: Exchange, number: int, places: Places) -> Block:
         sign = "≠"
     elif exchange.folded:
         text = f"{text} · the first answer"
-    block = _row(text, ("question", number), "question", sign, above=1)
+    block = _row(text, ("question", number), "question", hanging=sign, above=1)
     return replace(block, ground="opened")
 
 
@@ -386,13 +391,13 @@ def _sections_used(exchange: Exchange, places: Places) -> str:
     if not record.left_out:
         return "with all"
     shown = sections_of(memory)
-    # Offsets are surer than numbers, which those of the memory may have left behind.
-    if record.steered is None or shown is None:
+    if record.steered is not None and shown is not None:
+        # Saved offsets stay right when the model reads on; saved numbers may not.
+        left_out = [shown.number_at(offset) for offset in record.steered.refused]
+    else:
         left_out = [
             renumbered(number, exchange.sections, shown) for number in record.left_out
         ]
-    else:
-        left_out = [shown.number_at(offset) for offset in record.steered.refused]
     return f"without {pages_words(left_out)}"
 
 
@@ -419,7 +424,7 @@ def _source(
     )
     above = 1 if index == 0 else 0
     key = ("source", number, index)
-    return _row(text, key, "text", str(index + 1), links, above=above)
+    return _row(text, key, "text", hanging=str(index + 1), spans=links, above=above)
 
 
 def _rivals(
@@ -467,7 +472,8 @@ def _step(step: Step, key: Hashable) -> Block:
     links = tuple(
         Span(link.start, link.end, "link", link.target) for link in step.links
     )
-    return _row(step.text, key, "step", f"  {step.sign}", links, indent=_INDENT + 2)
+    sign = f"  {step.sign}"
+    return _row(step.text, key, "step", hanging=sign, spans=links, indent=_INDENT + 2)
 
 
 def _place(citation: Citation, places: Places) -> str:
@@ -484,12 +490,13 @@ def _row(
     text: str,
     key: Hashable,
     style: str,
+    *,
     hanging: str = "",
     spans: tuple[Span, ...] = (),
-    *,
     above: int = 0,
     indent: int = _INDENT,
 ) -> Block:
+    """A block of the pane. `hanging`: a sign before its text; `above`: empty rows above it."""
     return Block(
         text,
         key=key,
@@ -520,7 +527,7 @@ def line_key(number: int, step: int) -> Hashable:
 def answer_text(
     answer: str, citations: Sequence[Citation] = (), marks: Sequence[AnswerMark] = ()
 ) -> tuple[str, tuple[Span, ...]]:
-    """The answer with the messages of its marks, and the spans of marks and references.
+    """(text, spans): the answer with the messages of its marks; spans of marks and references.
 
     An answer without references gets references to all its sources at its end.
     """
@@ -560,7 +567,10 @@ def _references(text: str, source_count: int) -> Iterator[Span]:
 def strip_lines(
     exchange: Exchange, places: Places, lines: int, columns: int
 ) -> list[str]:
-    """The beginning of the answer, or the latest steps, for a screen with one pane."""
+    """The question, and below it the beginning of the answer or the latest steps.
+
+    For a screen with one pane. `lines`: most lines, with the question.
+    """
     question = f"? {exchange.record.question}"
     lines_below = lines - 1
     if not lines_below:
@@ -576,6 +586,7 @@ def strip_lines(
     steps = [str(step) for step in exchange.steps(places)]
     if under_way := _under_way(exchange):
         steps.append(under_way)
+    # One line is left for a problem or for what was searched.
     below = steps[-max(1, lines_below - 1) :]
     if exchange.problem:
         below.append(exchange.problem)

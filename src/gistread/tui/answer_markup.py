@@ -294,4 +294,5 @@ def _row_edits(line: _Line, widths: Sequence[int]) -> list[_Edit]:
             padding = " " * (widths[index] - width)
         end_before = end
     edits.append(_Edit(line.start + end_before, line.end))
+    # Without those that change nothing
     return [edit for edit in edits if edit.new or edit.end > edit.start]

@@ -322,7 +322,7 @@ class GistreadApp(CommandTarget, App[None]):
         self.push_screen(screen, chosen)
 
     def _theme_for(self, name: str) -> str:
-        """This theme; if there is none of this name, the usual one for the terminal."""
+        """The name of this theme, or of the usual one for the terminal if it does not exist."""
         candidates = (name, self._usual_theme(), *self._palettes)
         return next(theme for theme in candidates if theme in self._palettes)
 
@@ -452,7 +452,9 @@ class GistreadApp(CommandTarget, App[None]):
         books = Books(self.paths)
         if self.reading is not None:
             self.reading.withdraw_all()
-        library = LibraryScreen(books, self.services, self._session, back_to)
+        library = LibraryScreen(
+            books, self.services, session=self._session, back_to=back_to
+        )
         self.push_screen(library, self._open_from_library)
 
     async def action_figures(self) -> None:
@@ -476,9 +478,10 @@ class GistreadApp(CommandTarget, App[None]):
         controllers = None if self.reading is None else self.reading.controllers
         if controllers is None or isinstance(self.screen, LibraryScreen):
             settings = self.settings
-            self.push_screen(
-                ReaderScreen(lambda: settings.config, settings.set, None, FOR_BOOKS)
+            screen = ReaderScreen(
+                lambda: settings.config, settings.set, session=None, whose=FOR_BOOKS
             )
+            self.push_screen(screen)
         else:
             controllers.asking.show_panel()
 
@@ -496,7 +499,9 @@ class GistreadApp(CommandTarget, App[None]):
             config = replace(config, model=session.models.reading.spec)
             loaded = _placement_and_pace(session)
             words = session.book.words
-        screen = ModelScreen(config, self._downloads, results, loaded, words)
+        screen = ModelScreen(
+            config, self._downloads, results=results, loaded=loaded, words=words
+        )
 
         async def use(key: ModelKey | None) -> None:
             if key is not None:
@@ -548,7 +553,10 @@ class GistreadApp(CommandTarget, App[None]):
         await self._quit()
 
     async def _quit(self) -> None:
-        """Quit now; anything slow to close gets two seconds."""
+        """Quit now; anything slow to close gets two seconds.
+
+        On the terminal stays a message about what could not be saved or is still to be downloaded.
+        """
         message = ""
         if self._downloads is not None:
             with contextlib.suppress(TimeoutError):
@@ -629,9 +637,10 @@ def run(
     if os.environ.get("TERM") in KITTY_TERMS:
         os.environ.setdefault("COLORTERM", "truecolor")  # ssh does not pass it on
     tour = not UserData(paths).recent()
-    fixes_theme = "NO_COLOR" in os.environ or "TEXTUAL_DRIVER" in os.environ
+    has_no_theme_to_choose = "NO_COLOR" in os.environ
+    has_no_terminal = "TEXTUAL_DRIVER" in os.environ  # But a browser
     light = False
-    if not config.theme and not fixes_theme:
+    if not (config.theme or has_no_theme_to_choose or has_no_terminal):
         light = ask()
     app = GistreadApp(
         book,

@@ -29,6 +29,7 @@ class _PrivateHandler(logging.FileHandler):
 
 
 def log_to(path: Path) -> None:
+    """Append the log to this file; without one if its folder cannot be made."""
     try:
         make_folder(path.parent)
         handler = _PrivateHandler(path, encoding="utf-8", delay=True)

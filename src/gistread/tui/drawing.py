@@ -33,9 +33,8 @@ MOST_PIXELS = 50_000_000
 _UNPACKED_SIZE = 2400, 1800  # No terminal shows more
 _HALF_BLOCKS_SIZE = 160, 160  # In a text, drawn with half blocks
 _GRAPHICS_SIZE = 800, 800  # In a text, drawn with the terminal's graphics
-_MOST_ENLARGED = (
-    2  # In the viewer, with the terminal's graphics: a small picture stays small
-)
+# In the viewer, with the terminal's graphics: a small picture stays small
+_MOST_ENLARGED = 2
 _USUAL_CELL = 10, 20  # Pixels (width, height) if the terminal does not tell
 KITTY_TERMS = "xterm-kitty", "xterm-ghostty"
 # Formats that Pillow reads by itself; some others would start programs.
@@ -54,6 +53,7 @@ _FORMATS = (
 # Limits of drawing an SVG picture
 _SVG_WIDTH = 800  # Pixels
 _SVG_S = 10.0
+_SVG_HEAD_BYTES = 4096  # Within these, a drawing has its first tag
 _SVG_MEMORY_BYTES = 1 << 31
 # Variables that are set inside a multiplexer or a browser, where another program draws
 _DRAWN_BY_OTHERS = ("TMUX", "STY", "TEXTUAL_DRIVER")
@@ -233,9 +233,12 @@ def unpack(data: bytes, max_size: tuple[int, int] = _UNPACKED_SIZE) -> Picture:
 
 
 def _is_svg(data: bytes) -> bool:
-    head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
-    is_xml = head.startswith((b"<svg", b"<?xml", b"<!DOCTYPE svg"))
-    return is_xml and b"<svg" in data[:4096]
+    """Whether a picture is an SVG drawing; before `<svg` may come comments and declarations."""
+    byte_order_mark = b"\xef\xbb\xbf"
+    head = data[:_SVG_HEAD_BYTES]
+    begins = head.lstrip(byte_order_mark + b" \t\r\n")
+    is_xml = begins.startswith((b"<svg", b"<?xml", b"<!DOCTYPE svg"))
+    return is_xml and b"<svg" in head
 
 
 def _rasterize(svg: bytes) -> bytes:
@@ -246,7 +249,9 @@ def _rasterize(svg: bytes) -> bytes:
     try:
         root = etree.fromstring(svg, parser)
         _drop_links_to_files(root)
-        width = round(min(_view_width(root) or _SVG_WIDTH, _SVG_WIDTH))
+        width = _SVG_WIDTH
+        if view_width := _view_width(root):
+            width = round(min(view_width, _SVG_WIDTH))
         run = run_python(
             "gistread.tui.drawing",
             str(width),
@@ -276,11 +281,13 @@ def _drop_links_to_files(root: "Element") -> None:
             element.clear()
 
 
-def _view_width(root: "Element") -> float:
-    """The width in `viewBox="0 0 640 480"`; 0 if it is not given. Raises ValueError."""
+def _view_width(root: "Element") -> float | None:
+    """The width in `viewBox="0 0 640 480"`; None if it is not given. Raises ValueError."""
     numbers = root.get("viewBox", "").replace(",", " ").split()
-    view_box = [float(number) for number in numbers]
-    return view_box[2] if len(view_box) > 2 else 0.0
+    match [float(number) for number in numbers]:
+        case [_, _, width, *_]:
+            return width
+    return None
 
 
 def _opaque(image: "Pixels") -> "Pixels":

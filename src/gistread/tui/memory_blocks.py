@@ -172,7 +172,9 @@ def _opened_blocks(
         # The note tells the reason.
         opening = replace(opening, reason="")
     who = _opened_by(opening)
-    head = _page_block(memory, page.number, who, "step", _tail(entry, view), "▾")
+    head = _page_block(
+        memory, page.number, who, style="step", tail=_tail(entry, view), sign="▾"
+    )
     about = [head, *notes]
     if page.number == view.here:
         about = [_railed(block) for block in about]
@@ -262,12 +264,13 @@ def _gist_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Blo
     if not shows_names(entry, view):
         style = "own-words" if _SOURCES[entry.gist.source] else "gist"
         text = " ".join(entry.gist.text.split())
-        return [_page_block(memory, page.number, text, style, tail)]
+        return [_page_block(memory, page.number, text, style=style, tail=tail)]
     if _awaits_names(entry, view):
-        return [_page_block(memory, page.number, _NOT_NAMED, "muted", tail)]
+        awaited = _page_block(memory, page.number, _NOT_NAMED, style="muted", tail=tail)
+        return [awaited]
     names = view.names.get(page.start, SectionNames())
     title = names.title or _first_words(memory.book, page)
-    return _named_blocks(memory, entry, title, names, tail)
+    return _named_blocks(memory, entry, title, names, tail=tail)
 
 
 def _awaits_names(entry: MemoryEntry, view: View) -> bool:
@@ -278,16 +281,21 @@ def _awaits_names(entry: MemoryEntry, view: View) -> bool:
 
 
 def _named_blocks(
-    memory: GistMemory, entry: MemoryEntry, title: str, names: SectionNames, tail: str
+    memory: GistMemory,
+    entry: MemoryEntry,
+    title: str,
+    names: SectionNames,
+    *,
+    tail: str,
 ) -> list[Block]:
     """The title of a section, and below it the people who were known before."""
     number = entry.page.number
     if not names.known:
-        return [_page_block(memory, number, title, "gist", tail)]
+        return [_page_block(memory, number, title, style="gist", tail=tail)]
     known = f"with {', '.join(names.known)}"
     if not names.title:
-        return [_page_block(memory, number, known, "muted", tail)]
-    title_block = _page_block(memory, number, title, "gist", tail="")
+        return [_page_block(memory, number, known, style="muted", tail=tail)]
+    title_block = _page_block(memory, number, title, style="gist")
     below = replace(title_block, text=known, style="muted", hanging="")
     return [title_block, replace(below, tail=tail, blank_before=0)]
 
@@ -315,9 +323,18 @@ def _first_words(book: Book, page: Page, bound: int | None = None) -> str:
 
 
 def _page_block(
-    memory: GistMemory, number: int, text: str, style: str, tail: str, sign: str = ""
+    memory: GistMemory,
+    number: int,
+    text: str,
+    *,
+    style: str,
+    tail: str = "",
+    sign: str = "",
 ) -> Block:
-    """The first block of a section, with its number and a sign beside it."""
+    """The first block of a section, with its number and a sign beside it.
+
+    `tail`: muted words at the end of the row.
+    """
     indent = _gutter(memory) - 1
     label = _number_label(memory, number)
     if sign:
@@ -374,7 +391,7 @@ def row_blocks(
         case _:
             block = _to_come_block(memory, row, view)
     if row.first < row.last:
-        return [block]
+        return [block]  # Sections with a note do not share a row.
     kind, number = key_of(row)
     notes = _note_blocks(memory, number, view, kind)
     if notes:
@@ -409,9 +426,12 @@ def _unfinished_blocks(
         else:
             first_words = _first_words(memory.book, page, view.bound)
             title = names.title or first_words or AHEAD
-        blocks = _named_blocks(memory, entry, title, names, tail)
+        blocks = _named_blocks(memory, entry, title, names, tail=tail)
     else:
-        blocks = [_page_block(memory, page.number, UNFINISHED, "muted", tail)]
+        unfinished = _page_block(
+            memory, page.number, UNFINISHED, style="muted", tail=tail
+        )
+        blocks = [unfinished]
     notes = _note_blocks(memory, page.number, view)
     return _with_notes(blocks, notes, is_here=page.number == view.here)
 
@@ -423,7 +443,8 @@ def _tinted(blocks: list[Block]) -> list[Block]:
 
 def _unread_block(memory: GistMemory, row: MemoryRow, view: View) -> Block:
     """The section that the user is in and the model has not read."""
-    block = _page_block(memory, row.first, UNREAD, "muted", _marks(row.first, view))
+    marks = _marks(row.first, view)
+    block = _page_block(memory, row.first, UNREAD, style="muted", tail=marks)
     return _railed(replace(block, key=key_of(row)))
 
 
@@ -431,18 +452,20 @@ def _to_come_block(memory: GistMemory, row: MemoryRow, view: View) -> Block:
     """A line for one or several sections without gists."""
     text = UNREAD if row.kind is RowKind.UNREAD else AHEAD
     if row.first == row.last:
-        block = _page_block(memory, row.first, text, "muted", _marks(row.first, view))
+        marks = _marks(row.first, view)
+        block = _page_block(memory, row.first, text, style="muted", tail=marks)
     else:
         is_estimate = row.last > len(memory.entries)
         last = f"~{row.last}" if is_estimate else f"{row.last}"
-        block = _page_block(memory, row.first, f"to {last} · {text}", "muted", "")
+        block = _page_block(memory, row.first, f"to {last} · {text}", style="muted")
     return replace(block, key=key_of(row))
 
 
 def _begun_block(memory: GistMemory, row: MemoryRow, view: View) -> Block:
     """The page under way, with its unfinished gist."""
-    tail = _marks(row.first, view)
-    block = _page_block(memory, row.first, _draft_so_far(memory, view), "muted", tail)
+    draft = _draft_so_far(memory, view)
+    marks = _marks(row.first, view)
+    block = _page_block(memory, row.first, draft, style="muted", tail=marks)
     block = replace(block, key=key_of(row))
     if not row.here:
         return block
@@ -470,6 +493,7 @@ def _tail(entry: MemoryEntry, view: View, *, sourced: bool = True) -> str:
     `sourced`: whether the gist is shown.
     """
     source = ""
+    # That a model only quotes is said once, above the memory.
     is_quoted = view.quotes and entry.is_read
     if sourced and not is_quoted:
         source = _SOURCES[entry.gist.source]

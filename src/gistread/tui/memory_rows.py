@@ -65,6 +65,7 @@ def memory_rows(memory: GistMemory, place: PlaceInMemory) -> list[MemoryRow]:
 
 
 def _share_row(before: MemoryRow, row: MemoryRow, place: PlaceInMemory) -> bool:
+    """Whether two neighbours without gists share a row."""
     if before.first in place.alone or row.first in place.alone:
         return False
     return row.kind in TO_COME and before.kind is row.kind
@@ -85,7 +86,7 @@ def _known_rows(memory: GistMemory, place: PlaceInMemory) -> Iterator[MemoryRow]
 
 
 def _kind_read(entry: MemoryEntry, place: PlaceInMemory, within: int) -> RowKind:
-    """What the row of a section shows that the model has read.
+    """What the row of a section that the model has read shows of it.
 
     `within`: number of the last section in front of the bound.
     """
@@ -100,7 +101,7 @@ def _kind_read(entry: MemoryEntry, place: PlaceInMemory, within: int) -> RowKind
 
 
 def _kind_unread(entry: MemoryEntry, place: PlaceInMemory) -> RowKind:
-    """What the row of a section shows that the model has left out."""
+    """What the row of a section that the model has left out shows of it."""
     page, begun = entry.page, place.begun
     if page.number in place.opened:
         return RowKind.GIST
@@ -129,19 +130,22 @@ def _later_rows(memory: GistMemory, place: PlaceInMemory) -> Iterator[MemoryRow]
         yield MemoryRow(kind, number, number, here=number == here)
 
 
-def _number_here(sections: Sections, place: PlaceInMemory, under_way: int) -> int:
-    """The estimated number of the section that the user is in; 0 if it is read.
+def _number_here(
+    sections: Sections, place: PlaceInMemory, under_way: int | None
+) -> int | None:
+    """The estimated number of the section that the user is in; None if it is read.
 
-    `under_way`: number of the one whose gist is being made.
+    `under_way`: number of the one whose gist is being made, if it is a later one.
     """
     offset, begun = place.unread_at, place.begun
     if offset is None:
-        return 0
-    if under_way and begun is not None and begun.start <= offset < begun.end:
+        return None
+    is_in_begun = begun is not None and begun.start <= offset < begun.end
+    if under_way is not None and is_in_begun:
         return under_way
     section = sections.at(offset)
     if section is None:
-        return 0
+        return None
     number = section.number
     # The estimate names the page under way, but the user is behind its end.
     is_behind_begun = begun is not None and number == under_way
@@ -152,16 +156,19 @@ def _number_here(sections: Sections, place: PlaceInMemory, under_way: int) -> in
 
 def _number_under_way(
     memory: GistMemory, sections: Sections, place: PlaceInMemory
-) -> int:
-    """The number of the section behind the last one read whose gist is being made; 0: none."""
+) -> int | None:
+    """The number of the section whose gist is being made.
+
+    None if nothing is being read, or a section before the last one read.
+    """
     begun = place.begun
     if not place.reading:
-        return 0
+        return None
     if begun is not None:
         if begun.start < memory.read_until:
-            return 0
+            return None
         section = sections.at(begun.start)
-        return 0 if section is None else section.number
+        return None if section is None else section.number
     next_number = len(memory.entries) + 1
     if place.unread_at is None:
         return next_number
@@ -169,4 +176,4 @@ def _number_under_way(
     chapter_of_view = memory.book.chapter_index(place.unread_at)
     if chapter_of_view == memory.book.chapter_index(memory.read_until):
         return next_number
-    return 0
+    return None

@@ -37,6 +37,7 @@ from gistread.engine.llama.machine import free_disk_bytes
 from gistread.engine.model_text import (
     entry_facts,
     fit_text,
+    fit_verdict,
     plan_lines,
     progress_text,
     share_of,
@@ -116,24 +117,24 @@ class ModelDownloads:
     def rows(self, words: int) -> tuple[list[ModelRow], list[ModelRow]]:
         """(unfinished and recommended, other) models for a book of `words` words.
 
-        Before `prepare`, only unfinished ones.
+        Before `prepare`, only unfinished ones. `words` is 0 without a book.
         """
-        first: list[ModelRow] = []
+        recommended: list[ModelRow] = []
         others: list[ModelRow] = []
         if self._download is not None:
-            first.append(_unfinished_row(self._download))
+            recommended.append(_unfinished_row(self._download))
         if self._catalogue is None or self._machine is None:
-            return first, others
+            return recommended, others
         best = recommend(self._catalogue.entries, self._machine)
         for entry in self._catalogue.entries:
             if self._is_present(entry):
                 continue
-            reason = ""
             if best is not None and best.entry == entry:
-                reason = best.reason
-            rows = first if reason else others
-            rows.append(_row(entry, self._machine, reason, words))
-        return first, others
+                row = _row(entry, self._machine, best.reason, words)
+                recommended.append(row)
+            else:
+                others.append(_row(entry, self._machine, "", words))
+        return recommended, others
 
     def _is_present(self, entry: CatalogueEntry) -> bool:
         """Whether a model has been downloaded, or its download has begun."""
@@ -319,18 +320,18 @@ def _unfinished_row(download: Download) -> ModelRow:
 
 
 def _row(entry: CatalogueEntry, machine: Machine, reason: str, words: int) -> ModelRow:
-    """A model to download; `reason`: why it is recommended, or empty."""
-    fit = fit_text(entry, machine)
+    """A model to download; `reason`: why it is recommended, or empty.
+
+    `words`: length of the open book, for the time that it takes; 0 without one.
+    """
     size, *others, licence = entry_facts(entry)
     facts = ["download", size]
     if seconds := reading_s(entry, machine, words):
         facts.append(f"about {format_duration(seconds)} for this book")
     facts.append(licence)
     if not reason:
-        first_part, _, _ = fit.partition(",")
-        verdict, _, _ = first_part.partition(":")
-        facts.append(verdict)
+        facts.append(fit_verdict(entry, machine))
     about = " · ".join(filter(None, facts))
-    more_facts = " · ".join([fit, *others])
+    more_facts = " · ".join([fit_text(entry, machine), *others])
     detail = "\n".join(filter(None, (reason, entry.good_for, more_facts)))
     return ModelRow(Fetch(entry.name), entry.name, about, detail=detail)

@@ -42,6 +42,8 @@ ModelKey = str | Fetch | Entry  # A path or address, or another row
 
 @dataclass(frozen=True, slots=True)
 class ModelRow(Row[ModelKey]):
+    """A row that stands for a model, or for the choice of none."""
+
     detail: str = ""  # Shown below the list while the cursor is on the row
     is_current: bool = False
     refusal: str = ""  # Why the model cannot be chosen; empty if it can
@@ -69,16 +71,21 @@ class Chooser:
         `downloads`: (unfinished and recommended, other) models to download.
         """
         recommended, other_downloads = downloads
-        rows = [self._row(model) for model in sorted(models, key=self._place_in_list)]
-        rows.sort(key=lambda pair: pair[0])
-        current = [row for _, row in rows if row.is_current]
+        rated = [self._row(model) for model in sorted(models, key=self._place_in_list)]
+        # Sorting is stable: those of one availability keep their order.
+        rated.sort(key=lambda pair: pair[0])
+        current = [row for _, row in rated if row.is_current]
         if not current and "://" in self.current:
             current = [_current(ModelRow(self.current, self.current, "on a server"))]
         ready: list[ModelRow] = []
         others = list(other_downloads)
-        for standing, row in rows:
-            if not row.is_current:
-                (ready if standing is Availability.READY else others).append(row)
+        for availability, row in rated:
+            if row.is_current:
+                continue
+            if availability is Availability.READY:
+                ready.append(row)
+            else:
+                others.append(row)
         if not whole:
             others = _fold(ready[_SHOWN_AT_FIRST:] + others)
             ready = ready[:_SHOWN_AT_FIRST]
@@ -100,7 +107,7 @@ class Chooser:
     def _row(self, model: ModelFile) -> tuple[Availability, ModelRow]:
         """The row of a model on this machine, and whether it can be used."""
         fit = memory_fit_of(model, self.free_bytes)
-        standing = availability_of(model, fit)
+        availability = availability_of(model, fit)
         is_starter = model.path == self.starter
         more = " · ".join(other_facts(model))
         name = model.name
@@ -115,11 +122,12 @@ class Chooser:
             detail.insert(0, model.problem)
             refusal = f"{model.name} cannot be used: {model.problem}."
         if result := self.checked.get(model.path):
+            # `answers questions` of `answers questions; gists in its own words`
             verdict, _, _ = result.line.partition(";")
             about.insert(0, verdict)
             detail.insert(0, f"Tried here: {result.line}.")
             if not result.is_usable:
-                standing = Availability.UNUSABLE
+                availability = Availability.UNUSABLE
         row = ModelRow(
             str(model.path),
             name,
@@ -130,7 +138,7 @@ class Chooser:
         )
         if self._is_current(model):
             row = _current(row)
-        return standing, row
+        return availability, row
 
     def _is_current(self, model: ModelFile) -> bool:
         if self.current == STARTER and model.path == self.starter:

@@ -107,14 +107,15 @@ def model_of(book: Book, services: AppServices) -> BookModel:
     choice = None
     with suppress(StorageError):
         choice = services.user_data.reading_along(book.sha256)
-    turned_off = ""
+    turned_off = ""  # The model whose reading along the user turned off
     if choice is not None and not choice.along:
         turned_off = choice.model
     if named := services.named_model:
         is_paused = named == turned_off
         return BookModel(named, along=not is_paused, paused=is_paused)
     if choice is not None:
-        return BookModel(choice.model, choice.along, paused=bool(turned_off))
+        is_paused = bool(turned_off)
+        return BookModel(choice.model, along=choice.along, paused=is_paused)
     memories = services.paths.memories
     if model := services.config.model or model_that_read(book, memories):
         along = services.config.read_along or has_begun(model, book, memories)

@@ -38,14 +38,14 @@ class Meter:
     def moved(self, start: int, end: int) -> None:
         """The user scrolled `[start, end)` of the book into view to read on."""
         now = self._now()
-        last_start, last_at = self._last
+        last_start, last_s = self._last
         is_near = last_start <= start <= self._view_end
-        reads_on = is_near and now - last_at < _AWAY_S
+        reads_on = is_near and now - last_s < _AWAY_S
         if self._begun is None or not reads_on:
             self._begun = start, now
         else:
-            begun_at, begun_s = self._begun
-            words = (start - begun_at) * self._words_per_character
+            begun_start, begun_s = self._begun
+            words = (start - begun_start) * self._words_per_character
             if words >= _SAMPLE_WORDS:
                 sample = Pace(words, now - begun_s)
                 if sample.is_credible:
@@ -195,7 +195,7 @@ def reading_time(minutes: float) -> str:
 
 
 def fitting(parts: Sequence[str], room: int) -> str:
-    """The last parts, as many as fit into `room` characters, in one text."""
+    """The last parts, as many as fit into `room` characters, in one text; empty if none fits."""
     for first in range(len(parts)):
         text = " · ".join(parts[first:])
         if len(text) <= room:

@@ -197,7 +197,7 @@ def _highlight(role: str, ground: str, text: str) -> str:
     hue, of_terminal = HIGHLIGHTS[role]
     if not _are_exact(ground, text):
         return of_terminal
-    for percent in range(45, 5, -5):
+    for percent in range(45, 5, -5):  # Of the hue: from the strongest tint on
         tint = _blended(ground, hue, percent / 100)
         if contrast(tint, text) >= _LEAST_CONTRAST:
             return tint
@@ -210,7 +210,7 @@ def _faint(colors: Mapping[str, str]) -> str:
     grounds = [colors[role] for role in (*GROUND_ROLES, "cursor")]
     if not _are_exact(muted, *grounds):
         return muted
-    for percent in range(60, 0, -2):
+    for percent in range(60, 0, -2):  # Of the background: from the faintest colour on
         tint = _blended(muted, background, percent / 100)
         least_contrast = min(contrast(tint, ground) for ground in grounds)
         if least_contrast >= _FAINT_CONTRAST:
@@ -336,7 +336,9 @@ def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palet
     """The theme of a table. Raises ValueError with a message for the user."""
     if unknown := sorted(set(table) - set(_KEYS)):
         raise ValueError(f"unknown key {unknown[0]!r}. Keys: {', '.join(_KEYS)}.")
-    colors = table.get("colors", {} if base else None)
+    colors = table.get("colors")
+    if colors is None and base is not None:
+        colors = {}  # It may change the title alone.
     if not isinstance(colors, dict):
         raise ValueError(f"[colors] is missing: a table of {', '.join(NEEDED)}.")
     for role, color in colors.items():
@@ -405,4 +407,5 @@ def _is_inherited(role: str, own: Mapping[str, str]) -> bool:
             other in own for other in ("background", "text", "on-mark")
         )
         return not changes_ground_or_text
-    return derived_from.get(role, "") not in own
+    source = derived_from.get(role)
+    return source is None or source not in own

@@ -46,6 +46,7 @@ def whole_words(book: Book, chosen: Range) -> Range:
     start, end = stripped_range(book.text, *chosen)
     first_start, _ = word_at(book, start)
     last_start, last_end = word_at(book, end - 1)
+    # After a comma at the end, that is the next word, which does not belong to the selection.
     if last_start < end:
         end = max(end, last_end)
     return min(start, first_start), end
@@ -196,7 +197,9 @@ class SelectableText(CommandTarget, LongText):
         selected = self.selected_range
         if selected is not None:
             start, end = selected
-            self.caret = Caret((start, start), previous_word(book, end), True)
+            self.caret = Caret(
+                anchor=(start, start), head=previous_word(book, end), extending=True
+            )
             self._show_caret(selected)
             return
         top, bottom = view
@@ -280,9 +283,10 @@ class SelectableText(CommandTarget, LongText):
             # First the whole sentence or paragraph around the caret
             start, _ = caret.head
             head = _UNIT_AT[unit](book, start)
-        self.caret = Caret(head, head)
         if extend:
-            self.caret = Caret(caret.anchor, head, True)
+            self.caret = Caret(caret.anchor, head, extending=True)
+        else:
+            self.caret = Caret(head, head)
         self._show_caret()
 
     def _word_in_next_row(self, book: Book, word: Range, rows: int) -> Range:

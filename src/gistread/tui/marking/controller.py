@@ -97,6 +97,7 @@ class MarkController:
         return await self._sync.flush()
 
     def _marks_changed(self) -> None:
+        """Draw the marks anew: over the text, beside it, and in the list if it is open."""
         from gistread.tui.marking.screens import MarksScreen
 
         self._context.layers.set(Layer.HIGHLIGHTS, text_marks(self.marks))
@@ -126,7 +127,10 @@ class MarkController:
     def _selection(
         self, purpose: str, unit: Unit = Unit.SENTENCE
     ) -> tuple[int, int] | None:
-        """The selection; without one, start selecting by this unit and return None."""
+        """The selection; without one, start selecting by this unit and return None.
+
+        `purpose`: what the key does with it, as in "the same key again copies it".
+        """
         selected = self._pane.selected_range
         if selected is not None:
             return selected
@@ -257,7 +261,7 @@ class MarkController:
         self._context.notify(f"Note on {words}")
 
     def _edit_note(self, mark: Mark, *, is_new: bool) -> None:
-        """Show the editor of a note; an emptied note is deleted."""
+        """Show the editor of a note; an emptied note is deleted. `is_new`: it is not saved yet."""
         from gistread.tui.marking.screens import NoteScreen
 
         def keep(note: str) -> None:
@@ -397,11 +401,11 @@ class MarkController:
         user_data = self._context.services.user_data
         try:
             questions = user_data.questions(self._book.sha256)
+            names = []
             if form is ExportFormat.ANKI:
                 names = names_to_learn(self._book, user_data)
-            else:
-                names = []
         except StorageError:
+            # Rather an export without them than none
             questions, names = [], []
         export = Export(self._book, marks, questions, names=names)
         memory = self._context.memory_pane.memory

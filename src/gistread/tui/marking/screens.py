@@ -84,15 +84,16 @@ class MarksScreen(ListScreen[str]):
         The cursor stays on its mark. If that was deleted, it goes to the next one, or the one
         before.
         """
-        at = self.chosen
-        number = self.list.cursor_key
+        chosen = self.chosen
+        row_number = self.list.cursor_key
         identifiers = {mark.id for mark in self._sync.marks}
-        if at is not None and at not in identifiers and isinstance(number, int):
-            after = self.shown[number + 1 :]
-            nearest_before = reversed(self.shown[:number])
+        is_deleted = chosen is not None and chosen not in identifiers
+        if is_deleted and isinstance(row_number, int):
+            after = self.shown[row_number + 1 :]
+            nearest_before = reversed(self.shown[:row_number])
             keys = [row.key for row in (*after, *nearest_before)]
-            at = next((key for key in keys if key in identifiers), None)
-        self.show_rows(at)
+            chosen = next((key for key in keys if key in identifiers), None)
+        self.show_rows(chosen)
 
     def action_delete(self) -> None:
         for mark in self._sync.marks:
@@ -353,10 +354,14 @@ class ExportScreen(ListScreen[ExportFormat]):
         self.run_worker(work, exclusive=True)
 
     async def _write(self, form: ExportFormat) -> None:
-        """Write the file, in the format of its ending; an existing one at a second Enter."""
+        """Write the file, in the format of its ending; an existing one at a second Enter.
+
+        `form`: the chosen format; for a folder, such as a vault of Obsidian, it is used.
+        """
         path = self._folder / Path(self.typed).expanduser()
         written_form: ExportFormat | None = form
-        if path.suffix.lower() != form.suffix and not path.is_dir():
+        has_other_suffix = path.suffix.lower() != form.suffix
+        if has_other_suffix and not path.is_dir():
             written_form = format_for(path)
         if not self.typed or written_form is None or written_form not in _FORMS:
             self.say(f"Name a file that ends with {form.suffix}.")

@@ -57,7 +57,9 @@ class AnswerController:
     def follow(self, number: int) -> None:
         """Go to this source of the last answer, counted from 1."""
         exchanges = self._context.answers_pane.exchanges
-        citations = exchanges[-1].record.citations if exchanges else ()
+        citations: tuple[Citation, ...] = ()
+        if exchanges:
+            citations = exchanges[-1].record.citations
         if number <= len(citations):
             self._go_to_citation(citations[number - 1])
         else:
@@ -156,7 +158,7 @@ class ThreadController(InputLineClient):
         self._thread_to_name = 0.0  # Id of the thread whose name is being typed
 
     async def list(self) -> None:
-        """Show the threads of this book in a screen."""
+        """Show the threads of this book in a screen, and do what is chosen there for one."""
         context = self._context
         if context.session is not None and context.session.answering:
             context.warn("A question is being answered.")
@@ -200,8 +202,12 @@ class ThreadController(InputLineClient):
         of_thread: list[Exchange] = []
         for exchange in pane.exchanges:
             record = exchange.record
-            is_in_thread = (record.thread or record.asked_at) == thread.id
-            (of_thread if is_in_thread else others).append(exchange)
+            # The first question of a thread names it.
+            thread_id = record.thread or record.asked_at
+            if thread_id == thread.id:
+                of_thread.append(exchange)
+            else:
+                others.append(exchange)
         pane.show_exchanges([*others, *of_thread])
         open_thread = OpenThread.of(thread)
         open_thread.follows = bool(open_thread.exchanges)
@@ -231,7 +237,7 @@ class ThreadController(InputLineClient):
     def accepted(self, words: str, choice: int | None) -> None:
         """Give the thread the name that was typed."""
         self._context.input_line.close()
-        thread = self._thread_to_name
+        thread_id = self._thread_to_name
         self._context.user_data.save(
-            lambda data, sha256: data.rename_thread(sha256, thread, words)
+            lambda data, sha256: data.rename_thread(sha256, thread_id, words)
         )

@@ -39,10 +39,12 @@ class AskingController:
         return settings_of_book(context.services.config, context.asking_choice)
 
     def method_and_sections(self) -> tuple[str, str]:
-        """The method; and who opens sections, with how many if that was chosen for this book."""
+        """(method, who opens sections) in words, with how many if chosen for this book."""
         config = self.config
-        most = self._context.asking_choice.max_pages
-        return title_of(config.reader), sections_words(Steps(config.steps), most)
+        sections = sections_words(
+            Steps(config.steps), self._context.asking_choice.max_pages
+        )
+        return title_of(config.reader), sections
 
     def show_panel(self) -> None:
         """Let the user choose for this book."""
@@ -53,8 +55,8 @@ class AskingController:
             lambda: self.config,
             self.change,
             self._context.session,
-            _WHOSE.format(usual_words),
-            self._line.bound,
+            whose=_WHOSE.format(usual_words),
+            upto=self._line.bound,
         )
         self._context.screen.app.push_screen(panel)
 

@@ -97,20 +97,31 @@ class BookFileController:
 
         def carry() -> None:
             marks = MarkStore(paths)
-            carry_place(book, old, place, services.user_data, marks, path)
+            carry_place(
+                book,
+                old,
+                place,
+                user_data=services.user_data,
+                store=marks,
+                path=path,
+            )
 
         await services.reopen(path, carry)
         return book.title
 
     async def _begin_watching(self) -> None:
-        await self._watch()  # Remembers what the file holds now
+        await self._watch()
         self._context.screen.set_interval(WATCH_S, self._watch)
 
     async def _watch(self) -> None:
-        """Say once if the file has another content than the book."""
+        """Say once if the file has another content than at the last look.
+
+        The first look only remembers what the file holds.
+        """
         path = self._context.path
         assert path is not None
         stamp = await asyncio.to_thread(_stamp_of, path)
+        # A file that is gone may come back.
         is_untouched = stamp is None or stamp == self._stamp
         if is_untouched and self._digest:
             return

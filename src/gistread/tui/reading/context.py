@@ -155,8 +155,12 @@ class Navigation(InputLineClient):
         if position.looking and position.place in jumps:
             while jumps.pop() != position.place:
                 pass
-        last_jumps = tuple(jumps[-_REMEMBERED:])
-        return ReadingPlace(position.place, position.read, last_jumps, position.end)
+        return ReadingPlace(
+            position.place,
+            read=position.read,
+            behind=tuple(jumps[-_REMEMBERED:]),
+            end=position.end,
+        )
 
     def jump(
         self,
@@ -243,9 +247,9 @@ class Navigation(InputLineClient):
         screen = ContentsScreen(
             self._book,
             context.place,
-            context.progress.words_per_minute,
-            context.position,
-            context.answers_pane.shown_places,
+            words_per_minute=context.progress.words_per_minute,
+            position=context.position,
+            shown=context.answers_pane.shown_places,
         )
         context.push(screen, go)
 
@@ -271,6 +275,7 @@ class Navigation(InputLineClient):
         context.input_line.say(target.problem, problem=bool(target.problem))
 
     def accepted(self, words: str, choice: int | None) -> None:
+        """Go to the chosen destination; without words, to the reading place."""
         if choice is not None and choice < len(self._destinations):
             self._go(self._destinations[choice])
         elif is_cfi(words):

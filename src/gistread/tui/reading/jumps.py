@@ -45,7 +45,7 @@ class JumpList:
     def move(self, here: int, *, back: bool) -> int | None:
         """Go to the place before the last jump, or to the one left by going back.
 
-        None without one.
+        Returns that place; None if there is none.
         """
         source, target = self.behind, self._ahead
         if not back:
@@ -60,9 +60,10 @@ class JumpList:
 
 
 def step_among(starts: list[int], here: int, step: int) -> int:
-    """The start of the part `step` parts further; `here` if there are not so many.
+    """The start of the part `step` parts further on, or back if `step` is negative.
 
-    The first step back from within a part goes to its start.
+    The first step back from within a part goes to its start. Beyond the last part, the place stays
+    `here`; before the first, it is the start of the first. 0 without parts.
     """
     if not starts:
         return 0

@@ -45,8 +45,8 @@ def shown_links(book: Book, start: int, end: int, notes: list[int]) -> list[Show
         for note in sorted(notes):
             reference = book.links[note]
             if paragraph.start <= reference.start < paragraph.end:
-                first, last = reference.target or 0, reference.target_end or 0
-                inner_links = links_in(book, first, last)
+                note_start, note_end = reference.target or 0, reference.target_end or 0
+                inner_links = links_in(book, note_start, note_end)
                 shown += [ShownLink(note, index) for index in inner_links]
     return shown
 
@@ -71,7 +71,7 @@ class LinkController:
         self.preview = NotePreviews(context)
 
     def step(self, step: int) -> None:
-        """Choose the next link on the screen; after the last one, the first."""
+        """Choose the link `step` links further on the screen; after the last one, the first."""
         view = self._pane.visible_range
         if view is None:
             return
@@ -81,12 +81,11 @@ class LinkController:
             self._context.warn("No link on the screen.")
             return
         if self._chosen in links:
-            at = links.index(self._chosen) + step
-        elif step > 0:
-            at = step - 1
+            index = links.index(self._chosen) + step
         else:
-            at = step
-        self._choose(links[at % len(links)])
+            # The first link, or the last one backwards
+            index = step - 1 if step > 0 else step
+        self._choose(links[index % len(links)])
 
     def _choose(self, chosen: ShownLink | None) -> None:
         """Mark this link as the chosen one, in place of the one before."""
@@ -113,7 +112,10 @@ class LinkController:
                 self._pane.splice(index, 1, (block,))
 
     def follow_chosen(self) -> bool:
-        """Follow the chosen link, or close its note. Returns False if neither is in view."""
+        """Follow the chosen link, or close its note.
+
+        Returns whether that was done: neither may be in view.
+        """
         view = self._pane.visible_range
         if view is None or self._chosen is None:
             return False
@@ -125,11 +127,14 @@ class LinkController:
         if self._chosen not in shown_links(self._book, *view, self._notes()):
             self._choose(None)
             return False
-        self._follow(*self._chosen)
+        self._follow(note, index)
         return True
 
     def clicked(self, event: Clicked) -> bool:
-        """Show the note of a reference; a second click opens it in the text."""
+        """Show the note of a reference; a second click opens it in the text.
+
+        Returns whether a link was clicked.
+        """
         index = event.link
         if not isinstance(index, int):
             return False

@@ -43,7 +43,14 @@ class MarksBeside:
             row = max(0, book.row_in_view(mark.start) - rows_above_column)
             marked_words = short(" ".join(mark.place.exact.split()), _MOST_WORDS)
             text = mark.note or marked_words
-            notes.append(MarkNote(mark.id, row, sign_of(mark), text, bool(mark.note)))
+            note = MarkNote(
+                mark.id,
+                row,
+                sign=sign_of(mark),
+                words=text,
+                is_note=bool(mark.note),
+            )
+            notes.append(note)
         count = f"   {len(notes)} on this screen of {len(self._marks.marks)}"
         header = Content.assemble(("Marks", "bold"), (count, "$gr-faint"))
         self._context.screen.query_one("#marks-header", Line).show(header)

@@ -144,7 +144,7 @@ class MemoryPages:
         return self._context.memory_pane.view.here
 
     def open(self) -> None:
-        """Open or close the chosen page; of pages without gists, go to the first in the book."""
+        """Open or close the chosen page; in a row of pages without gists, go to the first one."""
         pane, panes = self._context.memory_pane, self._context.panes
         key = pane.cursor_key
         is_rest = isinstance(key, tuple) and key[0] == "rest"
@@ -174,13 +174,13 @@ class MemoryPages:
             return
         # A question numbers sections as its memory did when it began.
         memory = question.memory or pane.memory
-        page = memory.page_at(pane.memory.entry(number).page.start)
-        if page is None:
+        asked_page = memory.page_at(pane.memory.entry(number).page.start)
+        if asked_page is None:
             return
         if number in pane.view.pinned:
-            session.steering.pinned.add(page.number)
+            session.steering.pinned.add(asked_page.number)
         else:
-            session.steering.pinned.discard(page.number)
+            session.steering.pinned.discard(asked_page.number)
 
     def _read_page(self) -> int | None:
         """Number of the chosen page; a warning and None if the model has not read it."""

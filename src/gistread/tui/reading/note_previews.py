@@ -79,8 +79,8 @@ class NotePreviews:
 
     def _blocks(self, note: int) -> list[Block]:
         """The blocks of a note, without what sets it apart from text around it."""
-        plain = [
+        first, *others = [
             replace(block, style="text", rail="", indent=0)
             for block in note_blocks(self._context.book, note)
         ]
-        return [replace(plain[0], blank_before=0), *plain[1:]]
+        return [replace(first, blank_before=0), *others]

@@ -223,20 +223,21 @@ class PaneSwitcher:
         self._screen.set_class(hide, _NO_MEMORY)
 
     def fit_memory(self, *, can_grow: bool) -> None:
-        """Hide the memory if so set, or if it is empty and no model can fill it.
+        """Show the marks, the memory or neither beside the book.
 
-        What the user chose since the book was opened comes first.
+        The memory is hidden if so set, or if it is empty and cannot grow, as without a model. What
+        the user chose since the book was opened comes first.
         """
         self._memory.set_beside(not self.narrow)
         config = self._services.config
-        chosen = self._memory_chosen
         memory = self._memory.memory
         has_entries = memory is not None and bool(memory.entries)
         wants_memory = config.memory and (can_grow or has_entries)
-        if chosen is not None:
-            wants_memory = chosen
+        if self._memory_chosen is not None:
+            wants_memory = self._memory_chosen
         wants_marks = config.beside == "marks" and self.current is not Pane.MEMORY
-        self.show_marks(wants_marks and chosen is not False)
+        hides_side = self._memory_chosen is False
+        self.show_marks(wants_marks and not hides_side)
         if not self.marks_shown:
             self._screen.set_class(not wants_memory, _NO_MEMORY)
 

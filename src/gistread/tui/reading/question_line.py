@@ -157,10 +157,12 @@ class QuestionLine(InputLineClient):
 
     def _suggestions(self) -> tuple[str, ...]:
         """Questions about what the user has read and sees. Call it in a thread."""
-        known, view = self.known(), self._context.book_pane.visible_range
-        if view is not None and view[1] < len(known.book.text):
-            known = known.upto(view[1])
-        return suggestions(known, self._context.corrections, plot=self._has_plot)
+        memory, view = self.known_memory(), self._context.book_pane.visible_range
+        if view is not None:
+            _, view_end = view
+            if view_end < len(memory.book.text):
+                memory = memory.upto(view_end)
+        return suggestions(memory, self._context.corrections, plot=self._has_plot)
 
     # The selection
 
@@ -288,7 +290,7 @@ class QuestionLine(InputLineClient):
         if words == "here":
             return [(label, BoundChoice())]
         if "%" in words:
-            # "+10%" counts from here; "10%" names one place, also as a destination.
+            # Both are destinations too. "+10%" counts from here; "10%" names one place.
             is_from_here = words.startswith("+")
             first_label, _ = places[0]
             return places if is_from_here else [(first_label, upto)]
@@ -307,11 +309,12 @@ class QuestionLine(InputLineClient):
         place_read = format_place(self.place_read, length)
         read = (f"where you have read to, {place_read}", BoundChoice())
         chapter = book.chapters[book.chapter_index(self._context.place)]
-        chapter_end = format_place(chapter.end, length)
-        here = (f"the end of this chapter, {chapter_end}", BoundChoice(at=chapter.end))
-        return [read, here, whole]
+        chapter_label = f"the end of this chapter, {format_place(chapter.end, length)}"
+        of_chapter = (chapter_label, BoundChoice(at=chapter.end))
+        return [read, of_chapter, whole]
 
     def accepted(self, words: str, choice: int | None) -> None:
+        """Use the chosen bound. The first one that lets answers tell the end is confirmed."""
         if choice is None or choice >= len(self._choices):
             return
         chosen = self._choices[choice]
@@ -331,7 +334,7 @@ class QuestionLine(InputLineClient):
         )
         self._context.refresh()
 
-    def known(self) -> GistMemory:
+    def known_memory(self) -> GistMemory:
         """The memory that a question may use: up to the bound."""
         bound = self.bound
         if bound is None:

@@ -98,7 +98,8 @@ class QuestionController:
     def submit(self, question: str) -> None:
         """Ask a question, or say why it cannot be asked now."""
         context, session = self._context, self._context.session
-        lacks_language = question.endswith(" ")  # Of a translation
+        # "Translate this into " is offered without the language, which the user types.
+        lacks_language = question.endswith(" ")
         if lacks_language:
             context.question.value = question
             context.panes.show_question()
@@ -125,6 +126,7 @@ class QuestionController:
         obstacle = session.questions.obstacle(
             session.reader, about_selection=about_selection
         )
+        # Only a question that lacks a model goes on waiting.
         self._waiting = ""
         if obstacle in _NO_MODEL:
             self._waiting = question
@@ -134,6 +136,7 @@ class QuestionController:
         elif obstacle:
             context.warn_of(obstacle)
         elif about_selection or not _has_cost(session):
+            # A question about a selection is quick: the model sees only the text around it.
             self._start(session, question)
         else:
             work: Any = partial(self._start_or_offer, session, question)
@@ -161,15 +164,16 @@ class QuestionController:
         Says how much is sent to a server.
         """
         seconds = await seconds_to_answer(session, upto=self._line.bound)
-        known = self._line.known()
+        memory = self._line.known_memory()
         tokens = await tokens_to_send(session, self._line.bound)
         reader = session.reader
         cheaper = None
-        if reader != QUICK and is_costly(reader, seconds, tokens, known):
+        if reader != QUICK and is_costly(reader, seconds, tokens, memory):
             cheaper = await find_cheaper(session, seconds, self._line.bound)
         if cheaper is not None:
-            cost = cost_words(reader, known, seconds, tokens)
-            panel = cost_panel(reader, cost, *cheaper)
+            quick_reader, quick_seconds = cheaper
+            cost = cost_words(reader, memory, seconds, tokens)
+            panel = cost_panel(reader, cost, quick=quick_reader, seconds=quick_seconds)
             self._context.push(
                 panel, lambda chosen: self._start(session, question, chosen)
             )
@@ -243,7 +247,7 @@ class QuestionController:
             thread = OpenThread.of(saved_thread)
         thread.follows = bool(thread.exchanges)
         self._line.thread = thread
-        del exchanges[number]
+        del exchanges[number]  # It is shown anew, as the last one.
         question = question_alone(record.passage, record.question, context.book)
         self._start(session, question, reader, again=record)
 
@@ -280,11 +284,11 @@ class QuestionController:
             self._warn_of_running()
             return
         thread = await self._thread_of(record)
-        times = [question.asked_at for question in thread.questions]
-        if record.asked_at not in times:
+        asked_at = [question.asked_at for question in thread.questions]
+        if record.asked_at not in asked_at:
             context.warn("The question is no longer saved.")
             return
-        index = times.index(record.asked_at)
+        index = asked_at.index(record.asked_at)
         up_to_this = replace(thread, questions=thread.questions[: index + 1])
         self._line.thread = OpenThread.of(up_to_this)
         self._line.thread.follows = True
@@ -307,13 +311,13 @@ class QuestionController:
         reader: str = "",
         again: SavedQuestion | None = None,
     ) -> None:
-        """Start a question. `reader`: its method, if it is not that of the session.
+        """Start a question. `reader`: its method; empty: that of the session.
 
         `again`: the record of an interrupted question, which is asked with the same options.
         """
         context = self._context
         context.question.accept(question)
-        self._line.offer()
+        self._line.offer()  # Takes back the questions on offer
         record = self._new_record(session, question, reader or session.reader, again)
         self._record_to_ask = record
         options: AskOptions = {
@@ -350,9 +354,11 @@ class QuestionController:
             if not within_bound(line.thread.exchanges, bound):
                 line.thread = OpenThread()
         if passage:
-            # "Who is this?" reads like a follow-up, but is none.
+            # "Who is this?" reads like a follow-up, but is none unless the user chose so.
             line.thread.follows = bool(line.thread.follows)
-        thread = line.thread.begin(question)
+        thread_id = line.thread.begin(question)
+        if thread_id == asked_at:
+            thread_id = 0.0  # The first question of a thread has none.
         return SavedQuestion(
             question,
             "",
@@ -360,7 +366,7 @@ class QuestionController:
             reader=reader,
             asked_at=asked_at,
             upto=bound,
-            thread=thread if thread != asked_at else 0.0,
+            thread=thread_id,
             pinned=self._pinned(session.memory, again),
             passage=passage,
         )
@@ -409,7 +415,7 @@ class QuestionController:
             left_out=tuple(sorted(question.steering.refused)),
             steered=steered,
         )
-        context.answers_pane.fold(number)
+        context.answers_pane.fold(number)  # Only its answer stays, to compare with.
         session.questions.start(question)
         if context.panes.narrow:
             context.answers_pane.focus()
@@ -432,8 +438,8 @@ class QuestionController:
         }
         if record.passage:
             options["passage"] = record.passage
-        words = question_alone(record.passage, record.question, context.book)
-        question = session.question(words, **options)
+        text = question_alone(record.passage, record.question, context.book)
+        question = session.question(text, **options)
         number_at = Sections(session.questions.memory_for(question)).number_at
         steering = question.steering
         steering.pinned = {number_at(offset) for offset in steered.pinned}
@@ -444,20 +450,21 @@ class QuestionController:
     def refuse_page(self) -> None:
         """Refuse a page that the agent opened: the chosen one, or else its last."""
         context, session = self._context, self._context.session
-        shown = context.memory_pane.view.opened
-        opened = [page for page in self.opened_pages if self.in_pane(page) in shown]
-        if session is None or not session.answering or not opened:
+        open_in_pane = context.memory_pane.view.opened
+        still_open = [
+            page for page in self.opened_pages if self.in_pane(page) in open_in_pane
+        ]
+        if session is None or not session.answering or not still_open:
             context.warn("The agent has no section open.")
             return
-        page = opened[-1]
+        refused = still_open[-1]
         if context.panes.current is Pane.MEMORY:
-            chosen = self._pages.chosen
-            for number in opened:
-                if self.in_pane(number) == chosen:
-                    page = number
+            for page in still_open:
+                if self.in_pane(page) == self._pages.chosen:
+                    refused = page
                     break
-        session.steering.refused.add(page)
-        context.memory_pane.refuse(self.in_pane(page))
+        session.steering.refused.add(refused)
+        context.memory_pane.refuse(self.in_pane(refused))
 
     def answer_now(self, decision: Decision) -> None:
         """Have the question answered with what is open. `decision`: about what is proposed."""
@@ -486,6 +493,7 @@ class QuestionController:
         self._context.panes.fit_answers()
 
     def on_started(self, event: QuestionStarted) -> None:
+        """Note the models of the answer, and the sections that it is from."""
         record = replace(self._record, model=event.model, memory=event.memory)
         sections = sections_of(self._asked_memory)
         self._context.answers_pane.change_last(record=record, sections=sections)
@@ -501,9 +509,10 @@ class QuestionController:
         memory = self._context.memory_pane
         session = self._context.session
         if session is None or session.steering.proposal is None:
-            memory.show_note(None)
+            memory.show_note(None)  # The proposal that it was about is decided.
         match event:
             case events.Started(share_shown=share):
+                # Readers of the book's own text have a share, and open no pages.
                 self._opens_pages = share is None
             case events.Refused(pages=pages):
                 for page in pages:
@@ -539,6 +548,7 @@ class QuestionController:
         self._save(record)
         question = self._context.last_question
         if record.beside and question is not None:
+            # The next question follows this answer, not the one that it is shown beside.
             self._line.thread = OpenThread(record.thread, question.options.thread)
         answered = QuestionAnswer(
             record.question, record.answer, record.upto, event.seen

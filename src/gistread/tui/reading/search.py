@@ -40,7 +40,8 @@ class SearchController(InputLineClient):
         self._mode = SearchMode.EXACT
         # What Escape brings back: the place, the hits and the current one before the input line
         self._place_before = 0
-        self._hits_before = SearchHits(), 0
+        self._hits_before = SearchHits()
+        self._current_before = 0
         self._search = BookSearch(context.book)
         self._stop = threading.Event()
         # The part of the book whose hits are marked; None if the marks are out of date
@@ -53,7 +54,8 @@ class SearchController(InputLineClient):
         context = self._context
         context.panes.show(Pane.BOOK)
         self._place_before = context.place
-        self._hits_before = self.hits, self._current
+        self._hits_before = self.hits
+        self._current_before = self._current
         hint = "words of the book; Enter alone repeats the last search"
         context.input_line.ask(self, "/", hint)
         self._say("")
@@ -70,14 +72,14 @@ class SearchController(InputLineClient):
     def cancelled(self) -> None:
         """Bring back what was shown before the input line was opened."""
         self._cancel()
-        self._set_hits(*self._hits_before)
+        self._set_hits(self._hits_before, self._current_before)
         self._context.navigation.show(self._place_before)
 
     def accepted(self, words: str, choice: int | None) -> None:
         """Stay at the hit; without words, repeat the last search."""
         if not words.strip():
             self._context.input_line.close()
-            self._set_hits(*self._hits_before)
+            self._set_hits(self._hits_before, self._current_before)
             self.step(1)
             return
         is_found = self.hits.words == words and self.hits.mode is self._mode
@@ -180,7 +182,7 @@ class SearchController(InputLineClient):
         self._go(hits, target % len(hits), wrapped)
 
     def _go(self, hits: SearchHits, index: int, note: str = "") -> None:
-        """Make this hit the current one, and show it."""
+        """Make this hit the current one, and show it. `note`: added to the status."""
         place = self._context.place
         self._set_hits(hits, index, note)
         self._bring_into_view(index)
@@ -191,18 +193,19 @@ class SearchController(InputLineClient):
         self._context.navigation.jumps.leave(before, self._context.place, _GROUP)
 
     def _bring_into_view(self, index: int) -> None:
+        """Show the first part of a hit, unless it is in view."""
         start, end = self.hits.marked(index)[0]
         pane = self._context.book_pane
         pane.pointed_at = start
-        view = pane.visible_range
-        is_in_view = view is not None and view[0] <= start and end <= view[1]
+        top, bottom = pane.visible_range or (0, 0)
+        is_in_view = top <= start and end <= bottom
         if not is_in_view:
             self._context.navigation.show(start, top=_HIT_TOP)
 
     def look(self, words: str, place: tuple[int, int]) -> None:
         """Look at a hit that was found in the library."""
         start, end = place
-        hits = SearchHits(words, SearchMode.RANKED, (start,), (end,))
+        hits = SearchHits(words, SearchMode.RANKED, starts=(start,), ends=(end,))
         self._go(hits, 0)
 
     def list_hits(self) -> None:
@@ -233,13 +236,14 @@ class SearchController(InputLineClient):
         """
         was_shown = bool(self.note)
         self.note = ""
-        self._marked = (0, 0)
+        self._marked = (0, 0)  # Up to date: no part of the book has marks.
         self._context.layers.set(Layer.HITS)
         self._context.layers.set(Layer.CURRENT_HIT)
         self._context.refresh()
         return was_shown
 
     def _set_hits(self, hits: SearchHits, current: int = 0, note: str = "") -> None:
+        """Mark these hits. `current`: index of the current one; `note`: added to the status."""
         self.hits = hits
         self._current = current
         self._marked = None

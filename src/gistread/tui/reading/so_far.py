@@ -109,10 +109,14 @@ class PeopleController:
         return event.text[at].isalpha() and word_so_far[:1].isupper()
 
     async def clicked(self, event: Clicked) -> bool:
-        """Show the card of the clicked name. Returns whether it is one."""
+        """Show the card of the clicked name.
+
+        Returns whether the click is done with: it was on a name, or began a double click.
+        """
         if event.control.id == Pane.BOOK:
             await asyncio.sleep(_DOUBLE_CLICK_S)
-            if self._context.book_pane.selected_range is not None:
+            was_double_click = self._context.book_pane.selected_range is not None
+            if was_double_click:
                 return True
         view = await self.known()
         entity = view.named_at(event.text, event.offset_in_block or 0)
@@ -123,15 +127,15 @@ class PeopleController:
 
     async def _collected(self) -> Index:
         """The names up to the bound; shows a notice if finding them takes a moment."""
-        work = asyncio.create_task(self.known())
-        await asyncio.wait({work}, timeout=_AT_ONCE_S)
-        if not work.done():
-            self._context.notify(_COLLECTING)
-            try:
-                await work
-            finally:
-                self._context.screen.withdraw(_COLLECTING)
-        return await work
+        search = asyncio.create_task(self.known())
+        await asyncio.wait({search}, timeout=_AT_ONCE_S)
+        if search.done():
+            return search.result()
+        self._context.notify(_COLLECTING)
+        try:
+            return await search
+        finally:
+            self._context.screen.withdraw(_COLLECTING)
 
     async def known(self) -> Index:
         """The names up to the bound. They are found anew if the bound or corrections changed."""
@@ -205,7 +209,7 @@ class PeopleController:
         """Do what was chosen in the list of names or on the card of `entity`."""
         run = self._context.screen.run_worker
         match choice:
-            case int():
+            case int():  # The offset of a mention
                 self._context.navigation.jump(choice, _TOP)
             case Entity():
                 self._show(choice, view)
@@ -309,13 +313,13 @@ class RecapController:
     async def show(self) -> None:
         """Show the story so far."""
         self._away = ""
-        known = self._line.known()
-        story = await asyncio.to_thread(recap, known, self._context.corrections)
-        is_bounded = len(known.book.text) < len(self._context.book.text)
+        memory = self._line.known_memory()
+        story = await asyncio.to_thread(recap, memory, self._context.corrections)
+        is_bounded = len(memory.book.text) < len(self._context.book.text)
         note = describe_sources(story)
         if story.people:
             note += f"\nPeople here: {', '.join(story.people)}"
-        rows = story_rows(story, known, self._context.book, ends_here=is_bounded)
+        rows = story_rows(story, memory, self._context.book, ends_here=is_bounded)
         screen = StoryScreen("The story so far", note, rows)
         self._context.push(screen, self._context.navigation.jump)
 

@@ -184,7 +184,8 @@ class ReadAloud:
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
         self._worker: Worker[None] | None = None
-        self._stopped_at = -1  # Start of the sentence that was interrupted
+        # Start of the sentence that was interrupted; None before the first
+        self._stopped_at: int | None = None
 
     @property
     def running(self) -> bool:
@@ -207,12 +208,13 @@ class ReadAloud:
         self._context.refresh()
 
     def _range_to_read(self) -> tuple[int, int]:
+        """The selection, or what is left of the book from the first sentence to read."""
         pane = self._context.book_pane
         if pane.selected_range is not None:
             return pane.selected_range
         end = len(self._context.book.text)
         top, bottom = pane.visible_range or (0, 0)
-        if top <= self._stopped_at < bottom:
+        if self._stopped_at is not None and top <= self._stopped_at < bottom:
             return self._stopped_at, end
         return pane.place, end
 

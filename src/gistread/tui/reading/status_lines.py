@@ -45,9 +45,8 @@ _READING = (
     ("find", "search"),
 )
 _AROUND_CHIP = 4  # Columns between the key, the words and the next chip
-_MOST_BESIDE = (
-    0.7  # Most of the question line that chips beside the placeholder may fill
-)
+# Most of the question line that chips beside the placeholder may fill
+_MOST_BESIDE = 0.7
 _ASK = "Ask the book"
 _CHIPS_PADDING = 5  # Columns beside the chips below the question line
 _ASK_BRIEFLY = "Ask"  # Where the chips leave no room for more
@@ -75,7 +74,8 @@ _WEAK_MODEL = (
     "{choose-model} offers better ones."
 )
 _ASK_AT_ONCE = "{ask} asks about the book, also before a section is read."
-_LOOK = [("back", "back"), ("open-page", "read on")]
+_GO_BACK = ("back", "back")
+_READ_ON = ("open-page", "read on")
 _MOVE_CARET = ("caret-next-word", "move")
 _ANCHOR_CARET = ("caret-anchor", "begin here")
 _SELECTED = (
@@ -134,7 +134,7 @@ class StatusLines:
         tabs = self._panes.tabs
         controllers = self._controllers()
         if controllers is None:
-            header.show_place("Opening the book …", "", (), tabs)
+            header.show_place("Opening the book …", chapter="", progress=(), tabs=tabs)
             return
         context = controllers.context
         share_read = context.book_pane.share_read(context.book)
@@ -143,7 +143,9 @@ class StatusLines:
         if words.title.startswith(chapter):
             chapter = ""  # The first chapter of a paper has the title of the paper.
         clicks = (context.navigation.contents, context.navigation.ask)
-        header.show_place(words.title, chapter, words.progress, tabs, clicks)
+        header.show_place(
+            words.title, chapter, words.progress, tabs=tabs, actions=clicks
+        )
         context.memory_pane.change_view(bound=controllers.line.bound)
         self._show_progress(controllers)
         self.show_question()
@@ -190,22 +192,26 @@ class StatusLines:
         While a question is typed, all stand below; otherwise those that do not fit beside.
         """
         typing = controllers.context.question.has_focus
-        first = self._typing_chips(controllers, typing=typing)
-        how = self._how_asked(controllers, typing=typing)
-        room = width - _CHIPS_PADDING if typing else round(_MOST_BESIDE * width)
-        if _cells_of([*first, *how]) > room:
-            if not typing:
-                room = width - mark_width - cell_len(_ASK_BRIEFLY)
-            first, how = self._in_one_row(first, how, room)
+        of_typed = self._typing_chips(controllers, typing=typing)
+        of_asking = self._how_asked(controllers, typing=typing)
         if typing:
-            return [], [*first, *how]
+            room = width - _CHIPS_PADDING
+        else:
+            room = round(_MOST_BESIDE * width)
+        if _cells_of([*of_typed, *of_asking]) > room:
+            if not typing:
+                # Rather than drop chips, shorten the placeholder as far as it goes.
+                room = width - mark_width - cell_len(_ASK_BRIEFLY)
+            of_typed, of_asking = self._in_one_row(of_typed, of_asking, room)
+        if typing:
+            return [], [*of_typed, *of_asking]
         beside: list[_Chip] = []
-        for chip in how:
+        for chip in of_asking:
             if _cells_of([*beside, chip]) > room:
                 break
             beside.append(chip)
-        rest = how[len(beside) :]
-        return beside, [*first, *rest]
+        rest = of_asking[len(beside) :]
+        return beside, [*of_typed, *rest]
 
     def _question_laid_out(self) -> None:
         """Show the question again once it is known how wide it is."""
@@ -213,19 +219,25 @@ class StatusLines:
             self.show_question()
 
     def _in_one_row(
-        self, first: "list[_Chip]", how: "list[_Chip]", room: int
+        self, of_typed: "list[_Chip]", of_asking: "list[_Chip]", room: int
     ) -> "tuple[list[_Chip], list[_Chip]]":
-        """Both in fewer words; if even these are too many, without the chip of Enter."""
-        first, how = _in_short(first, _SHORTER), _in_short(how, _SHORTER)
-        if _cells_of([*first, *how]) > room:
-            how = _in_short(how, _SHORTEST)
-        if _cells_of([*first, *how]) > room:
+        """Both in fewer words; if even these are too many, without the chip of Enter.
+
+        They may still be too wide for `room`.
+        """
+        of_typed = _in_short(of_typed, _SHORTER)
+        of_asking = _in_short(of_asking, _SHORTER)
+        if _cells_of([*of_typed, *of_asking]) > room:
+            of_asking = _in_short(of_asking, _SHORTEST)
+        if _cells_of([*of_typed, *of_asking]) > room:
             enter = display_key("enter")
-            first = [chip for chip in first if chip[0] != enter]
-        return first, how
+            of_typed = [
+                (key, words, run) for key, words, run in of_typed if key != enter
+            ]
+        return of_typed, of_asking
 
     def _how_asked(self, controllers: Controllers, *, typing: bool) -> "list[_Chip]":
-        """Where answers stop, by which method, and who opens sections: for this book."""
+        """Chips for where answers stop, by which method, and who opens sections."""
         services, line = self._services, controllers.line
         method, sections = controllers.asking.method_and_sections()
         method_key = services.key_hint("choose-reader")
@@ -242,7 +254,7 @@ class StatusLines:
         ]
 
     def _typing_chips(self, controllers: Controllers, *, typing: bool) -> "list[_Chip]":
-        """What can be done with the question being typed."""
+        """Chips for what can be done with the question being typed."""
         chips: list[_Chip] = []
         question = controllers.context.question
         if question.value.strip():
@@ -346,13 +358,16 @@ class StatusLines:
         keys = self._screen.query_one("#keys", KeyLine)
         keys.show_keys(hints)
         # On a narrow screen, what can be done with selected text takes the room of the status.
-        is_selecting = bool(leading) and leading[-1] == _SELECTED[-1]
+        names_selection_keys = set(_SELECTED) <= set(leading)
         status = self._screen.query_one("#status", StatusLine)
-        needs_room = is_selecting and keys.display and self._panes.narrow
+        needs_room = names_selection_keys and keys.display and self._panes.narrow
         status.display = not needs_room or status.has_class("-parted")
 
     def _guide(self, session: Session | None) -> tuple[tuple[str, str], ...]:
-        """Explain the memory and what to do next: (text, id of the command that a click runs)."""
+        """Explain the memory and what to do next: (text, id of the command that a click runs).
+
+        The id is empty where a click does nothing.
+        """
         steps = [(_ABOUT_MEMORY, "")]
         if session is not None:
             steps += _reading_steps(session)
@@ -396,7 +411,10 @@ class StatusLines:
         self._screen.query_one("#memory-origin", Line).show(words)
 
     def _show_strip(self, context: ReadingContext) -> None:
-        """Show the last question in a strip, on a narrow screen that shows another pane."""
+        """Show the last question in a strip, on a narrow screen that shows another pane.
+
+        Only while it is being answered, or until its answer has been seen.
+        """
         answers = context.answers_pane
         panes = self._panes
         asking = AskingState.IDLE
@@ -418,7 +436,7 @@ class StatusLines:
 
 
 def _reading_steps(session: Session) -> list[tuple[str, str]]:
-    """What keeps the model from reading, or lets it read on: (text, command id)."""
+    """What keeps the model from reading, or lets it read on: (text, command id or empty)."""
     activity = session.activity
     if not session.has_model:
         text = "{choose-model} chooses a model on this machine, or one to download."
@@ -470,7 +488,9 @@ def _shortened(words: str, shorter: Mapping[str, str]) -> str:
 
 def _cells_of(chips: Sequence[_Chip]) -> int:
     """The columns that the chips take on one row."""
-    return sum(cell_len(key) + cell_len(word) + _AROUND_CHIP for key, word, _ in chips)
+    return sum(
+        cell_len(key) + cell_len(words) + _AROUND_CHIP for key, words, _ in chips
+    )
 
 
 def _settled(context: ReadingContext) -> Session | None:
@@ -482,7 +502,7 @@ def _settled(context: ReadingContext) -> Session | None:
 
 
 def _leading(controllers: Controllers, *, typing: bool) -> list[tuple[str, str]]:
-    """(command id, word) of the keys that matter most now."""
+    """(command id, word) of the keys that matter most now, the first ones most."""
     context, speech = controllers.context, controllers.speech
     if typing:
         if context.input_line.is_open:
@@ -504,28 +524,36 @@ def _leading(controllers: Controllers, *, typing: bool) -> list[tuple[str, str]]
 
 
 def _leading_unselected(controllers: Controllers) -> list[tuple[str, str]]:
-    """The first keys while nothing is typed or selected."""
+    """(command id, word) of the first keys while nothing is typed or selected."""
     context = controllers.context
     session = _settled(context)
     of_session: list[tuple[str, str]] = []
     if session is not None:
         has_opened = bool(controllers.questions.opened_pages)
         of_session = _of_session(session.activity, has_opened)
-    look = _LOOK if context.position.looking else []
+    go_back: list[tuple[str, str]] = []
+    read_on: list[tuple[str, str]] = []
+    if context.position.looking:
+        go_back = [_GO_BACK]
+        read_on = [_READ_ON]
     if context.panes.current is not Pane.BOOK:
-        return [*look[:1], *of_session]
+        return [*go_back, *of_session]
     if controllers.steps.proposal:
         # Enter accepts the proposal, so it is not named as the key to read on.
-        return [*look[:1], *of_session, *_READING]
+        return [*go_back, *of_session, *_READING]
     if controllers.search.note:
-        return [*_HITS, *look, *of_session]
+        return [*_HITS, *go_back, *read_on, *of_session]
     if of_session in ([], _PAUSE):
-        return [*look, *_READING, *of_session]
-    return [*look, *of_session, *_READING]
+        # A model that only reads along needs no attention.
+        return [*go_back, *read_on, *_READING, *of_session]
+    return [*go_back, *read_on, *of_session, *_READING]
 
 
 def _of_session(activity: Activity, has_opened: bool) -> list[tuple[str, str]]:
-    """The keys for what the model does. `has_opened`: whether the agent opened a page."""
+    """(command id, word) of the keys for what the model does.
+
+    `has_opened`: whether the agent opened a page.
+    """
     if activity.asking is AskingState.PERSON:
         return [("cancel", "cancel")]  # The line of the proposal has the other keys.
     if activity.asking is not AskingState.IDLE:
@@ -537,17 +565,17 @@ def _of_session(activity: Activity, has_opened: bool) -> list[tuple[str, str]]:
 
 
 def _of_reading(activity: Activity) -> list[tuple[str, str]]:
-    """The keys for a model that reads or makes something."""
+    """(command id, word) of the keys for a model that reads or makes something."""
     if activity.reading is ReadingState.OFFERED:
         return [("resume", "read again")]
     if not activity.model:
         return []  # The status names the key that chooses one.
-    making = activity.artifact
     if activity.reading is ReadingState.IDLE:
         is_read = 0 < activity.pages_total <= activity.pages_read
         return [] if is_read else [("resume", "read along")]
     if activity.problem:
         return [("resume", "try again"), ("choose-model", "model")]
+    making = activity.artifact
     is_making_paused = making is not None and making.paused
     is_reading_paused = activity.reading in (ReadingState.PAUSED, ReadingState.FAILED)
     if is_making_paused or is_reading_paused:

@@ -230,11 +230,11 @@ class StepController(InputLineClient):
 
     def _leave_memory(self) -> None:
         """Go back from the memory, on a narrow screen, once nothing is wanted."""
-        pane, self._return_to = self._return_to, None
+        return_to, self._return_to = self._return_to, None
         panes = self._context.panes
-        is_there = panes.narrow and panes.current is Pane.MEMORY
-        if pane is not None and is_there:
-            panes.show(pane)
+        is_in_memory = panes.narrow and panes.current is Pane.MEMORY
+        if return_to is not None and is_in_memory:
+            panes.show(return_to)
 
     def _go_to(self) -> None:
         """Look at what is wanted in the book."""
@@ -291,8 +291,8 @@ class StepController(InputLineClient):
         if review is None:
             self._walk.step(step)
             return
-        last = max(0, len(review.sections) - 1)
-        review.at = min(max(0, review.at + step), last)
+        last_index = max(0, len(review.sections) - 1)
+        review.at = min(max(0, review.at + step), last_index)
         self._context.refresh()
 
     def switch(self) -> None:
@@ -322,9 +322,10 @@ class StepController(InputLineClient):
         if review is None:
             self._context.input_line.close()
             return
-        last = self._questions.in_pane(review.proposal.last_page)
+        last_page = self._questions.in_pane(review.proposal.last_page)
+        proposal = replace(review.proposal, last_page=last_page)
         try:
-            decision = parse_decision(words, replace(review.proposal, last_page=last))
+            decision = parse_decision(words, proposal)
         except ValueError as error:
             self._context.input_line.say(str(error), problem=True)
             return

@@ -159,14 +159,15 @@ class SyncController:
     async def _ask(self, sync: "ProgressSync", synced: "SyncedBook") -> None:
         """Offer the place of another device if it wins. Raises FetchError, StorageError."""
         position = self._context.position
-        self._known = remote = await sync.pull(synced.document)
+        remote = await sync.pull(synced.document)
+        self._known = remote
         here = await asyncio.to_thread(synced.waiting_at, position.place)
         if remote is None:
             self._mark_unsent(position.place)
             return
         if sync.is_own(remote):
-            was_lost = remote.percentage != here.percentage
-            if was_lost:
+            # If the server has another place of this device, the last one was never sent.
+            if remote.percentage != here.percentage:
                 self._sent = None
             return
         offer = await self._offer_of(synced, remote)
@@ -176,8 +177,8 @@ class SyncController:
         # Both places in percent as this device measures them
         percentage = synced.converter.percentage_of(offer.offset)
         there = replace(remote, percentage=percentage)
-        here = replace(here, at=await sync.waiting_since(synced.document))
-        if sync.wins(there, here):
+        dated_here = replace(here, at=await sync.waiting_since(synced.document))
+        if sync.wins(there, dated_here):
             self._offer(offer)
         else:
             self._mark_unsent(position.place)

@@ -86,6 +86,7 @@ class UserDataWriter:
             catalogue = Catalogue(services.paths)
             if file is not None:
                 catalogue.add([file])
+            # If the user had removed the book from the library, it comes back.
             catalogue.restore(f"text:{book.sha256}", f"file:{digest}")
 
         self._write(_Write("opening", write))

@@ -52,7 +52,7 @@ class Pictures:
             context.screen.run_worker(self._load(), group="pictures")
 
     def show_next(self) -> None:
-        """Show the first picture from the top of the view on; behind the last one, that one."""
+        """Show the first picture from the top of the view on; if all are above it, the last."""
         view, images = self._context.book_pane.visible_range, self._context.book.images
         if not images or view is None:
             self._context.warn("This book has no pictures.")
@@ -94,7 +94,7 @@ class Pictures:
             if figure is not None
         }
         if not self._shown:
-            drawable = dict.fromkeys(drawable)
+            drawable = dict.fromkeys(drawable)  # None takes a picture out of the text.
         if drawable:
             self._context.book_pane.show_figures(drawable)
 
@@ -123,8 +123,8 @@ class Pictures:
         """Load and show pictures until all near the view are loaded."""
         try:
             while self._shown and (index := self._next_to_load()) is not None:
+                # If it cannot be drawn, its caption stays in the text; the viewer shows the error.
                 self._figures[index] = None
-                # The caption stays in the text; the viewer shows the error.
                 with suppress(GistreadError):
                     figure = await self._figure(self._sources[index])
                     self._figures[index] = figure
@@ -133,7 +133,7 @@ class Pictures:
             self._loading = False
 
     async def _figure(self, source: str) -> Figure:
-        """Raises GistreadError."""
+        """Read and draw a picture. Raises GistreadError."""
         drawer = self._context.services.drawer
         data = await asyncio.to_thread(read_picture, self._context.path, source)
         return await asyncio.to_thread(drawer.figure, data)
@@ -164,7 +164,7 @@ class Typography:
         self._context = context
 
     def widen(self, step: int) -> None:
-        """Make the text wider by `step` columns, or narrower."""
+        """Make the text wider by `step` columns, or narrower if it is negative."""
         pane = self._context.book_pane
         # Beyond the edge of the pane a wider text looks the same, and takes long to undo.
         width = min(pane.row_width or pane.text_width, pane.text_width) + step

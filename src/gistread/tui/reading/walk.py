@@ -139,10 +139,10 @@ class WalkController:
         step = self._current
         number = self._in_pane(step)
         title = f"Step {self._at + 1} of {len(self._steps)}: section {number}"
-        start, _ = step.place
+        section_start, _ = step.place
         items: list[ActionItem] = [
             (title, "", self._go_to),
-            ("", self._questions.place_words(start), self._go_to),
+            ("", self._questions.place_words(section_start), self._go_to),
         ]
         if step.is_left_out:
             items.append(("", "left out", self._go_to))

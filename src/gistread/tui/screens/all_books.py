@@ -120,6 +120,7 @@ class AllBooksScreen(ListScreen[Opening]):
         self._begin()
 
     def action_choose(self) -> None:
+        """Ask the question that is typed, unless it has been; else open the chosen row."""
         is_new_question = self.typed not in ("", self._state.question)
         if self._state.asking and is_new_question:
             self._state.question = self.typed
@@ -199,7 +200,8 @@ class AllBooksScreen(ListScreen[Opening]):
         context = hit.before + hit.text + hit.after
         context_start = hit.start - len(hit.before)
         text, spans = quote_around(context, context_start, hit.core, hit.words)
-        row = _row(hit.book, (hit.start, hit.end), self.typed, text, titled=False)
+        place = (hit.start, hit.end)
+        row = _row(hit.book, place, sought=self.typed, text=text, titled=False)
         return replace(row, spans=spans)
 
     async def _answer(self, text: str) -> None:
@@ -270,12 +272,13 @@ class AllBooksScreen(ListScreen[Opening]):
 def _answer_rows(
     question: LibraryQuestion, text: str, answered: Answered
 ) -> list[Row[Opening]]:
-    """The whole answer and its sources."""
+    """The whole answer and its sources. `text`: the question as it was typed."""
     marked = with_messages(answered.answer, answered.marks).text
     rows = [_answer_row(marked)]
     for number, citation in enumerate(answered.citations, start=1):
         book, place = question.source(citation)
-        source = _row(book, place, text, _quoted(citation.quote))
+        quote = _quoted(citation.quote)
+        source = _row(book, place, sought=text, text=quote)
         rows.append(replace(source, hanging=f"{number} ", indent=3))
     return rows
 
@@ -288,10 +291,10 @@ def _answer_row(answer: str) -> Row[Opening]:
 def _row(
     book: ShelfBook,
     place: tuple[int, int],
+    *,
     sought: str,
     text: str,
     about: str = "",
-    *,
     titled: bool = True,
 ) -> Row[Opening]:
     """A row that opens the book at a place, which was found for the words `sought`.
@@ -310,7 +313,8 @@ def _named_row(named: NamedBook, question: str) -> Row[Opening]:
     """A book that is asked, with the reason and its best passage."""
     book, best = named.book, named.best
     about = f"{named.reason}\n{_quoted(best.text)}"
-    return _row(book, (best.start, best.end), question, book.entry.title, about)
+    place = (best.start, best.end)
+    return _row(book, place, sought=question, text=book.entry.title, about=about)
 
 
 def _quoted(words: str) -> str:

@@ -158,12 +158,12 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
     def _show_keys(self) -> None:
         """Show what Enter and the other keys do with what is typed or chosen."""
         is_searched = self.typed == self._searched
-        shows_books = bool(self._pages) and bool(self._pages[-1].books)
+        has_books = bool(self._pages) and bool(self._pages[-1].books)
         enter = "search"
         if is_searched:
-            enter = "get" if shows_books else "open"
+            enter = "get" if has_books else "open"
         keys = [("Enter", enter, "choose"), ("Tab", "another catalogue", "next_source")]
-        if enter == "get":
+        if is_searched and has_books:
             keys.append(("F2", "cover", "cover"))
         self.query_one("#row-keys", Actions).show_actions(*keys)
 
@@ -176,6 +176,7 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
             super().action_choose()
 
     def choose(self, key: OfferedBook | NextPage | Path) -> None:
+        """Download a book, open a shelf, or fetch the next page."""
         if self._is_busy:
             return
         page = self._pages[-1]
@@ -184,6 +185,7 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         elif isinstance(key, OfferedBook) and key in page.books:
             self._run(partial(self._download, key), when_stopped=_DOWNLOAD_STOPPED)
         elif isinstance(key, OfferedBook):
+            # An entry that is no book is a shelf, which has a feed.
             fetch_shelf = partial(open_page, url=key.feed)
             self._run(partial(self._open, fetch_shelf, deeper=True))
 
@@ -314,7 +316,11 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         async def fetch(client: CatalogueClient) -> Path:
             file = await file_of(book, client)
             return await client.download(
-                file.url, file.media_type, paths.books, _check, self._report
+                file.url,
+                file.media_type,
+                paths.books,
+                check=_check,
+                report=self._report,
             )
 
         self.say(f"Getting {book.title} …")
@@ -351,7 +357,7 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
             self.say(f"{_progress_text(progress)} · Esc stops")
 
     def _show(self, at: OfferedBook | None = None) -> None:
-        """Show the last page."""
+        """Show the last page, with the cursor on `at`, or else where it is."""
         if not self._pages:
             return
         page = self._pages[-1]

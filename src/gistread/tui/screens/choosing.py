@@ -157,13 +157,14 @@ class ReaderScreen(ListScreen[str]):
     ) -> None:
         """`config` returns the settings, and `change` changes one of them.
 
-        `whose`: for which books, in words.
+        `session`: estimates how long methods take; None without a book. `whose`: for which books,
+        in words. `upto`: where answers stop.
         """
         self._config = config
         self._change = change
         self._current = config().reader or DEFAULT_READER
         self._session = session
-        self._upto = upto  # Where answers stop, for the times
+        self._upto = upto
         self._left: dict[str, RemainingWork] = {}
         # Rough estimates; None before the model's rates are known
         self._times: dict[str, float | None] = {}
@@ -225,6 +226,7 @@ class ReaderScreen(ListScreen[str]):
         return self._row(method.name, method.name, about)
 
     def choose(self, key: str) -> None:
+        """List every method, use one, or step the setting of the row."""
         if key == _MORE:
             self._whole = True
             others = [name for name in METHODS if name not in USUAL]

@@ -62,7 +62,10 @@ class ContentsScreen(ListScreen[int]):
         position: ReadingPosition,
         shown: tuple[tuple[int, int], ...],
     ) -> None:
-        """`place`: offset of the view; `shown`: places given to the model for the last answer."""
+        """`place`: offset of the view; `position`: tells which chapters were read.
+
+        `shown`: places given to the model for the last answer.
+        """
         self._here = book.chapter_index(place)
         title = book.title or "Contents"
         hint = "type to find a chapter"

@@ -174,7 +174,7 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
             self._show_lines()
 
     def _show(self, at: LibraryEntry | None = None, index: int = 0) -> None:
-        """Show the books that match, with the cursor on this one, or at this place."""
+        """Show the books that match, with the cursor on `at`, or else on the `index`th."""
         typed = self.query_one(FilterInput).value
         matching = filter_entries(self._entries, typed)
         shown = sort_entries(matching, self._order)
@@ -219,6 +219,7 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
         self._search_or_ask(asking=False, words=self.query_one(FilterInput).value)
 
     def _show_lines(self) -> None:
+        """Draw all but the list: header, note, details of the chosen book and keys."""
         self._show_header()
         note = self._note
         empty = self.query_one("#empty", Static)
@@ -228,6 +229,7 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
         self._show_keys()
 
     def _show_keys(self) -> None:
+        """Show the keys of the filter while one types there, or else those of the list."""
         if self.query_one(FilterInput).has_focus:
             hints = key_hints(self._services, "filter")
         else:

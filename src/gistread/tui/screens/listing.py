@@ -81,7 +81,7 @@ class Panel(ModalScreen[ScreenResultType]):
         if self.is_mounted:
             await super().action_dismiss(result)
         else:
-            # Later than what is called later: by then it may be mounted.
+            # Again after everything that waits to be called: by then it may be mounted.
             self.call_later(self.call_later, self.action_dismiss, result)
 
 
@@ -247,7 +247,7 @@ class ListScreen(Panel[T | None]):
         return self._first_key
 
     def show_rows(self, at: T | None) -> None:
-        """Draw the rows for what is typed, with the cursor on this key, else on the first."""
+        """Draw the rows for what is typed, with the cursor on this key, or else on the first."""
         self.shown = self.rows_for(self.typed)
         blocks = [
             block

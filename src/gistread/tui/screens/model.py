@@ -64,7 +64,8 @@ class ModelScreen(ListScreen[ModelKey]):
         """
         placeholder = "filter, or a path or address"
         super().__init__(_TITLES[Role.READING], placeholder=placeholder)
-        self._chosen = {role: str(getattr(config, role)) for role in Role}
+        # The model in use for each role
+        self._in_use = {role: str(getattr(config, role)) for role in Role}
         self._downloads = downloads
         self.role = Role.READING
         self._models: list[ModelFile] = []
@@ -129,10 +130,10 @@ class ModelScreen(ListScreen[ModelKey]):
     def rows_for(self, typed: str) -> Sequence[Row[ModelKey]]:
         chooser = Chooser(
             self.role,
-            self._chosen[self.role],
-            self._free_bytes,
-            self._starter,
-            self._checked,
+            current=self._in_use[self.role],
+            free_bytes=self._free_bytes,
+            starter=self._starter,
+            checked=self._checked,
         )
         downloads = self._downloads.rows(self._words)
         whole = self._whole or bool(typed)
@@ -184,9 +185,9 @@ class ModelScreen(ListScreen[ModelKey]):
     def _show_detail(self) -> None:
         """Show the details of the model under the cursor."""
         row = None
-        number = self.list.cursor_key
-        if isinstance(number, int) and number < len(self.shown):
-            row = self.shown[number]
+        row_number = self.list.cursor_key
+        if isinstance(row_number, int) and row_number < len(self.shown):
+            row = self.shown[row_number]
         detail = ""
         if isinstance(row, ModelRow):
             detail = row.detail
@@ -208,6 +209,7 @@ class ModelScreen(ListScreen[ModelKey]):
         self.show_rows(None)
 
     def action_choose(self) -> None:
+        """Use what is typed if it names a model, or else the chosen row."""
         typed = self.typed
         is_path = typed.startswith(("/", "~", ".")) or typed.casefold().endswith(SUFFIX)
         names_model = "://" in typed or is_path
@@ -235,14 +237,15 @@ class ModelScreen(ListScreen[ModelKey]):
             self.dismiss(spec)
 
     def choose(self, key: ModelKey) -> None:
+        """Use the model of this row, ask to download it, or show the other rows."""
         refusal = self._refusal_of(key)
         if refusal:
             self.notify(refusal, severity="warning")
         elif key is Entry.OTHERS:
-            number = self.list.cursor_key
+            row_number = self.list.cursor_key
             self._whole = self._moved = True
             self.show_rows(None)
-            self.list.set_cursor(number)  # The first of the new rows
+            self.list.set_cursor(row_number)  # Now the first of the other models
         elif isinstance(key, Fetch):
             work: Any = partial(self._fetch, key)
             self.run_worker(work, exclusive=True, group="fetch")

@@ -393,6 +393,7 @@ class ReadingScreen(CommandTarget, BookScreen):
             self.controllers.line.ask_bound()
 
     def on_key(self, event: events.Key) -> None:
+        """Pass the key to the tour, if it is shown, and tell of a key that changed its meaning."""
         if self.focused is self.book_pane:
             for tour in self.query_children(Tour):
                 tour.key(event)
@@ -566,7 +567,10 @@ class ReadingScreen(CommandTarget, BookScreen):
     def _look(
         self, controllers: Controllers, look_at: Opening, view: tuple[int, int]
     ) -> None:
-        """Show the place that the book was opened at, with its words marked."""
+        """Show the place that the book was opened at, with its words marked.
+
+        `view`: the range in view, where a look without a place stays.
+        """
         position = controllers.context.position
         self._not_begun = position.snapshot if self._is_new else None
         place = look_at.place or view
