@@ -91,19 +91,7 @@ def _run(words: list[str]) -> ExitStatus:
 
 def _list_tasks(*, json: bool) -> None:
     if json:
-        metrics = [{"name": metric.name, **metric.facts} for metric in METRICS.values()]
-        tasks = [
-            {
-                "name": task.name,
-                "summary": task.summary,
-                "source": task.source,
-                "licence": task.licence,
-                "metrics": task.metrics,
-                "format": task.file_format,
-            }
-            for task in TASKS.values()
-        ]
-        write_json({"tasks": tasks, "metrics": metrics})
+        _list_tasks_as_json()
         return
     for task in TASKS.values():
         write(f"{task.name}: {task.summary}")
@@ -116,6 +104,22 @@ def _list_tasks(*, json: bool) -> None:
     write("metrics")
     for metric in METRICS.values():
         write(f"    {metric.name}: {metric.summary}")
+
+
+def _list_tasks_as_json() -> None:
+    tasks = [
+        {
+            "name": task.name,
+            "summary": task.summary,
+            "source": task.source,
+            "licence": task.licence,
+            "metrics": task.metrics,
+            "format": task.file_format,
+        }
+        for task in TASKS.values()
+    ]
+    metrics = [{"name": metric.name, **metric.facts} for metric in METRICS.values()]
+    write_json({"tasks": tasks, "metrics": metrics})
 
 
 @dataclass(frozen=True, slots=True)

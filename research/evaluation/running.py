@@ -281,32 +281,45 @@ class _Text:
         """Build the memory and the artifacts that a reader uses; failures go to `unready`."""
         if not uses_memory(reader):
             return
-        method = METHODS[reader]
-        try:
-            if not self._memory.complete and self._unread is None:
-                async with aclosing(self._read()) as reading:
-                    async for memory_progress in reading:
-                        yield memory_progress
-        except EngineError as error:
-            self._unread = error
+        async with aclosing(self._read_once()) as reading:
+            async for memory_progress in reading:
+                yield memory_progress
         if self._unread is not None:
-            if method.needs_memory:
+            if METHODS[reader].needs_memory:
                 self.unready[reader] = self._unread
             return
         try:
-            names = list(method.artifacts)
-            # All readers must see the same summaries, whichever built them first.
-            if await self._outgrows():
-                names.insert(0, "summaries")
-            for name in names:
-                building = ARTIFACTS[name].build(self._memory, self._engine)
-                async with aclosing(building) as steps:
-                    async for step in steps:
-                        yield ArtifactBuilt(
-                            self._document, reader, name, step.done, step.total
-                        )
+            async with aclosing(self._build_artifacts(reader)) as building:
+                async for artifact_built in building:
+                    yield artifact_built
         except EngineError as error:
             self.unready[reader] = error
+
+    async def _read_once(self) -> AsyncGenerator[MemoryProgress, None]:
+        """Build the memory, unless that was tried before; a failure goes to `_unread`."""
+        if self._memory.complete or self._unread is not None:
+            return
+        try:
+            async with aclosing(self._read()) as reading:
+                async for progress in reading:
+                    yield progress
+        except EngineError as error:
+            self._unread = error
+
+    async def _build_artifacts(
+        self, reader: str
+    ) -> AsyncGenerator[ArtifactBuilt, None]:
+        """Build the artifacts that a reader uses. Raises EngineError."""
+        names = list(METHODS[reader].artifacts)
+        # All readers must see the same summaries, whichever built them first.
+        if await self._outgrows():
+            names.insert(0, "summaries")
+        document = self._document
+        for name in names:
+            building = ARTIFACTS[name].build(self._memory, self._engine)
+            async with aclosing(building) as steps:
+                async for step in steps:
+                    yield ArtifactBuilt(document, reader, name, step.done, step.total)
 
     async def ask(
         self, question: Question, reader: str
@@ -386,25 +399,34 @@ def sample(
     """At most `limit` questions, taken in turn from at most `most_documents`. Either 0: all."""
     with_questions = [document for document in documents if document.questions]
     shuffled = sorted(with_questions, key=lambda document: _draw_key(seed, document.id))
-    drawn = shuffled[: most_documents or None]
-    # The first question of each document, then the second of each, and so on
-    turns: list[tuple[int, int, str]] = []
-    for place, document in enumerate(drawn):
-        ids = [question.id for question in document.questions]
-        ids.sort(key=lambda id_: _draw_key(seed, document.id, id_))
-        turns += [(turn, place, id_) for turn, id_ in enumerate(ids)]
-    chosen: dict[str, set[str]] = {}
-    for _, place, question_id in sorted(turns)[: limit or None]:
-        chosen.setdefault(drawn[place].id, set()).add(question_id)
+    drawn = _draw_questions(shuffled[: most_documents or None], limit, seed)
     sampled: list[Document] = []
     for document in with_questions:
-        chosen_ids = chosen.get(document.id, set())
+        drawn_ids = drawn.get(document.id, set())
         questions = tuple(
-            question for question in document.questions if question.id in chosen_ids
+            question for question in document.questions if question.id in drawn_ids
         )
         if questions:
             sampled.append(replace(document, questions=questions))
     return sampled
+
+
+def _draw_questions(
+    documents: Sequence[Document], limit: int, seed: int
+) -> dict[str, set[str]]:
+    """The ids of the questions drawn, by the id of their document.
+
+    The first question of each document, then the second of each, and so on.
+    """
+    turns: list[tuple[int, int, str]] = []
+    for place, document in enumerate(documents):
+        ids = [question.id for question in document.questions]
+        ids.sort(key=lambda id_: _draw_key(seed, document.id, id_))
+        turns += [(turn, place, id_) for turn, id_ in enumerate(ids)]
+    drawn: dict[str, set[str]] = {}
+    for _, place, question_id in sorted(turns)[: limit or None]:
+        drawn.setdefault(documents[place].id, set()).add(question_id)
+    return drawn
 
 
 def _draw_key(seed: int, *names: str) -> str:

@@ -189,19 +189,31 @@ class Starter:
     ) -> torch.Tensor:
         """The trunk attends to itself; each branch to its part of the trunk and to itself."""
         trunk = pack.trunk
-        group = self.heads // self.kv_heads  # Heads that share a key head
-        k_trunk = k[:trunk].transpose(0, 1)
-        v_trunk = v[:trunk].transpose(0, 1)
-        of_trunk = F.scaled_dot_product_attention(
-            q[None, :trunk].transpose(1, 2),
-            k_trunk.repeat_interleave(group, 0)[None],
-            v_trunk.repeat_interleave(group, 0)[None],
-            is_causal=True,
-        )[0].transpose(0, 1)
-        of_trunk = of_trunk.reshape(trunk, self.width)
-        count, longest = pack.places.shape
-        if not count:
+        of_trunk = self._attend_in_trunk(q[:trunk], k[:trunk], v[:trunk])
+        if not len(pack.places):
             return of_trunk
+        of_branches = self._attend_in_branches(q, k, v, pack)
+        return torch.cat([of_trunk, of_branches])
+
+    def _attend_in_trunk(
+        self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
+    ) -> torch.Tensor:
+        group = self.heads // self.kv_heads  # Heads that share a key head
+        attended = F.scaled_dot_product_attention(
+            q[None].transpose(1, 2),
+            k.transpose(0, 1).repeat_interleave(group, 0)[None],
+            v.transpose(0, 1).repeat_interleave(group, 0)[None],
+            is_causal=True,
+        )
+        return attended[0].transpose(0, 1).reshape(len(q), self.width)
+
+    def _attend_in_branches(
+        self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, pack: Packed
+    ) -> torch.Tensor:
+        group = self.heads // self.kv_heads  # Heads that share a key head
+        count, longest = pack.places.shape
+        k_trunk = k[: pack.trunk].transpose(0, 1)
+        v_trunk = v[: pack.trunk].transpose(0, 1)
         # The queries that share a key head are side by side, so that keys need not be repeated.
         q_branch = (
             q[pack.places]
@@ -211,18 +223,18 @@ class Starter:
         )
         k_branch = k[pack.places].transpose(1, 2)
         v_branch = v[pack.places].transpose(1, 2)
-        of_branches = F.scaled_dot_product_attention(
+        attended = F.scaled_dot_product_attention(
             q_branch,
             torch.cat([k_trunk.expand(count, -1, -1, -1), k_branch], 2),
             torch.cat([v_trunk.expand(count, -1, -1, -1), v_branch], 2),
             attn_mask=pack.mask.repeat(1, 1, group, 1).to(self.dtype),
         )
         of_branches = (
-            of_branches.view(count, self.kv_heads, group, longest, self.head)
+            attended.view(count, self.kv_heads, group, longest, self.head)
             .permute(0, 3, 1, 2, 4)
             .reshape(count * longest, self.width)
         )
-        return torch.cat([of_trunk, of_branches[pack.filled]])
+        return of_branches[pack.filled]
 
 
 def _dequantized(tensor: ReaderTensor) -> torch.Tensor:

@@ -217,12 +217,7 @@ class Run:
             signal.signal(signum, lambda *_: stopping.append(True))
         size = sum(parameter.numel() for parameter in self.adapter.parameters())
         gradients = torch.zeros(arguments.packs, size).share_memory_()
-        context = mp.get_context("fork")
-        tasks = context.Queue()
-        done = context.Queue()
-        worker_arguments = (self.model, self.adapter, gradients, tasks, done)
-        for _ in range(arguments.workers):
-            context.Process(target=work, args=worker_arguments, daemon=True).start()
+        tasks, done = self._start_workers(gradients)
         if self.decay_from is not None:
             last_step = self.decay_from + arguments.decay
         else:
@@ -237,6 +232,16 @@ class Run:
             self.save()
             if self.step % arguments.keep_every == 0:
                 self.save(f"step_{self.step}.pt")
+
+    def _start_workers(self, gradients: torch.Tensor) -> tuple[mp.Queue, mp.Queue]:
+        """Start the workers; returns their queues of tasks and of results."""
+        context = mp.get_context("fork")
+        tasks = context.Queue()
+        done = context.Queue()
+        worker_arguments = (self.model, self.adapter, gradients, tasks, done)
+        for _ in range(self.arguments.workers):
+            context.Process(target=work, args=worker_arguments, daemon=True).start()
+        return tasks, done
 
     def _blocks(self) -> Iterator[list[list[list[Example]]]]:
         """The remaining steps, block by block, beginning with the rest of an interrupted block."""

@@ -205,25 +205,8 @@ class LibraryIndex:
         """Add a book in one short transaction; None if its file cannot be read."""
         book = book or Book("", "", (), ())
         spans = split_into_passages(book)[: _NUMBER + 1]
-        terms = Terms(book.language)
-        stem = cache(terms.stem)
-        passages = [
-            " ".join(map(stem, terms.words(book.text[start:end])))
-            for start, end in spans
-        ]
-        chapters = [
-            (chapter.start, book.chapter_title(chapter.start))
-            for chapter in book.chapters
-        ]
-        columns = {
-            "digest": digest,
-            "sha256": book.sha256,
-            "length": len(book.text.rstrip()),
-            "plot": has_plot(book),
-            "language": code_of(book.language),
-            "chapters": json.dumps(chapters),
-            "spans": array("I", chain.from_iterable(spans)).tobytes(),
-        }
+        passages = _stems_of(book, spans)
+        columns = {"digest": digest, **_columns(book, spans)}
         names = ", ".join(columns)
         values = ", ".join("?" * len(columns))
         insert = f"INSERT INTO books ({names}) VALUES ({values})"
@@ -303,6 +286,30 @@ class LibraryIndex:
             raise StorageError(
                 f"The index of the library cannot be used: {error}.", "Try again."
             ) from error
+
+
+def _stems_of(book: Book, spans: Sequence[Span]) -> list[str]:
+    """The stems of the words of each passage."""
+    terms = Terms(book.language)
+    stem = cache(terms.stem)
+    return [
+        " ".join(map(stem, terms.words(book.text[start:end]))) for start, end in spans
+    ]
+
+
+def _columns(book: Book, spans: Sequence[Span]) -> dict[str, object]:
+    """What the index knows about a book with these passages."""
+    chapters = [
+        (chapter.start, book.chapter_title(chapter.start)) for chapter in book.chapters
+    ]
+    return {
+        "sha256": book.sha256,
+        "length": len(book.text.rstrip()),
+        "plot": has_plot(book),
+        "language": code_of(book.language),
+        "chapters": json.dumps(chapters),
+        "spans": array("I", chain.from_iterable(spans)).tobytes(),
+    }
 
 
 def _is_damage(error: Exception) -> bool:

@@ -165,7 +165,8 @@ def refusal_error(
         "RepoNotFound": "repository",
     }
     error_code = headers.get("X-Error-Code", "")
-    if missing := missing_by_code.get(error_code):
+    missing = missing_by_code.get(error_code)
+    if missing:
         if network.token:
             hint = "Check the name."
         else:
