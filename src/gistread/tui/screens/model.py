@@ -117,7 +117,7 @@ class ModelScreen(ListScreen[ModelKey]):
     def _read_models(self) -> tuple[list[ModelFile], dict[Path, CheckResult]]:
         """Read the headers of all models, and the results of their checks."""
         models = list(each_model())
-        models += models_by_path(self._chosen.values(), models)
+        models += models_by_path(self._in_use.values(), models)
         checked: dict[Path, CheckResult] = {}
         if self._results is not None:
             result_of = self._results.by_file()
