@@ -135,8 +135,12 @@ def test_an_index_killed_at_many_moments_ends_with_the_same_pages(
 ) -> None:
     """SIGKILL, twenty times; then it ends with the pages of a reading that nobody disturbed."""
     for moment in range(20):
-        process = start("index", book, *SIZE, pause_s=0.05)
-        time.sleep(0.6 + moment * 0.05)
+        process = start("index", book, *SIZE, "--events", pause_s=0.05)
+        if moment % 2:
+            # Reading has begun.
+            assert process.stdout is not None
+            process.stdout.readline()
+        time.sleep(moment * 0.05)
         process.kill()
         process.communicate()
     disturbed = run("index", book, *SIZE, "--json").json
