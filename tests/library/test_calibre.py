@@ -4,11 +4,15 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from gistread.exporting.markdown import as_markdown
+from gistread.exporting.model import Export
 from gistread.library.adding import AddResult, add_folder
 from gistread.library.figures import describe_added
+from gistread.marking import Mark, MarkKind, quote_at
 from gistread.store.catalogue import Catalogue
 from tests.book.make_epub import epub, page
 from tests.folders import paths_in
+from tests.memory.books import make_book
 
 PROSE = "The lamp burned all night, and nobody trimmed it before the morning.\n\n" * 60
 OPF = """<package xmlns="http://www.idpf.org/2007/opf"><metadata
@@ -126,6 +130,16 @@ def test_texts_of_a_program_are_left_out_and_its_books_are_not(tmp_path: Path) -
     assert (added.new, added.scratch) == (2, 1)
     names = sorted(path.name for path in catalogue.read().paths)
     assert names == ["guide.epub", "lamp.txt"]
+
+
+def test_exported_notes_are_no_book(tmp_path: Path) -> None:
+    book = make_book([PROSE])
+    mark = Mark("a", MarkKind.HIGHLIGHT, quote_at(book.text, 4, 30))
+    notes = as_markdown(Export(book, [mark], []))
+    (tmp_path / "lamp-notes.md").write_text(notes)
+    (tmp_path / "lamp.md").write_text(PROSE)
+    _, added = add(tmp_path)
+    assert (added.new, added.scratch) == (1, 1)
 
 
 def test_text_in_an_old_encoding_is_a_book(tmp_path: Path) -> None:

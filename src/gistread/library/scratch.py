@@ -34,6 +34,10 @@ _NAME = re.compile(
 _READ_BYTES = 4_096
 # Share of letters and blanks; prose has over 0.9, logs and tables less
 _LEAST_LETTERS = 0.6
+_MARKDOWN = (".md", ".markdown")
+# "— *yellow highlight · 3.9% · offset 7643 · 2026-11-30*", as the export writes it
+_EXPORTED = re.compile(r"^(?:> )?— \*.+ · offset \d+", re.MULTILINE)
+_EXPORT_READ_BYTES = 65_536  # A mark may be long
 _REPLACEMENT = "\ufffd"  # For bytes that are not UTF-8
 
 
@@ -43,7 +47,7 @@ def is_program(files: Iterable[str]) -> bool:
 
 
 def is_scratch(path: Path, *, of_program: bool) -> bool:
-    """Whether a text or web page is a file of a program, or data.
+    """Whether a text or web page is a file of a program, data, or notes exported by gistread.
 
     `of_program`: it is in the source of a program. Raises OSError.
     """
@@ -52,12 +56,19 @@ def is_scratch(path: Path, *, of_program: bool) -> bool:
         return False
     if of_program or _NAME.fullmatch(path.name):
         return True
+    if suffix in _MARKDOWN:
+        return bool(_EXPORTED.search(_beginning(path, _EXPORT_READ_BYTES)))
     if suffix not in _TEXT:
         return False
-    with path.open("rb") as file:
-        text = file.read(_READ_BYTES).decode("utf-8", "replace")
+    text = _beginning(path, _READ_BYTES)
     # A text in another encoding cannot be judged here.
     if not text or _REPLACEMENT in text:
         return False
     letters = sum(character.isalpha() or character.isspace() for character in text)
     return letters < _LEAST_LETTERS * len(text)
+
+
+def _beginning(path: Path, size: int) -> str:
+    """The text of the first bytes, with `_REPLACEMENT` for those that are not UTF-8."""
+    with path.open("rb") as file:
+        return file.read(size).decode("utf-8", "replace")
