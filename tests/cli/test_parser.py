@@ -85,6 +85,7 @@ def test_upto_takes_an_offset_a_share_a_page_or_a_chapter(
         (["models", "--jsonn"], "Unrecognized arguments: --jsonn"),
         (["models", "fetch"], "invalid choice: 'fetch'"),
         (["indx", "b"], "Did you mean `gistread index`?"),
+        (["--model", "starter", "ask", "b", "Who?"], "ask is a command, and comes"),
         (["help", "indx"], "Did you mean index?"),
         (["help", "nothing"], "nothing is not a command."),
         (["book.txt", "--limit"], "See `gistread --help`."),
