@@ -151,7 +151,7 @@ def recommend(
 
 
 def reading_s(entry: CatalogueEntry, machine: Machine, words: int) -> float:
-    """Rough seconds to read a book of so many words on the processor; 0 on a GPU."""
+    """Rough seconds to read a book of so many words; 0 on a GPU, where it is not estimated."""
     if _fits(entry, machine.gpu_bytes):
         return 0.0
     tokens = words * _TOKENS_PER_WORD * _TOKEN_COST
@@ -171,6 +171,7 @@ def _active(entry: CatalogueEntry) -> int:
 
 
 def _fits(entry: CatalogueEntry, free_bytes: int) -> bool:
+    """Whether a model fits with the default window; `estimate_fit` accepts a smaller one too."""
     return _fit(entry, free_bytes).needed_bytes <= free_bytes
 
 
@@ -205,7 +206,7 @@ def free_for_models() -> int:
 
 
 def _free_memory(has_cards: bool) -> FreeMemory:
-    """Free memory; that of graphics cards counts only with `has_cards`."""
+    """Free memory. Without `has_cards`, llama.cpp is not asked about cards, and none counts."""
     try:
         gpus = ask_library().gpus if has_cards else ()
     except EngineError:

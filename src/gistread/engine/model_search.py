@@ -131,6 +131,7 @@ def _files_under(folder: Path) -> Iterator[Path]:
     """The GGUF files in a folder and its subfolders, in order."""
     top = len(folder.parts)
     for parent, folders, files in os.walk(folder):
+        # In place: `os.walk` goes on into the folders that are left in this list.
         folders[:] = sorted(name for name in folders if not _SKIPPED.fullmatch(name))
         depth = len(Path(parent).parts) - top
         if depth >= _DEPTH:
@@ -144,7 +145,7 @@ def _ollama_models(folder: Path) -> Iterator[ModelFile]:
     """The models of Ollama in its files manifests/HOST/NAMESPACE/NAME/TAG."""
     manifests = folder / "manifests"
     for parent, folders, files in os.walk(manifests):
-        folders.sort()
+        folders.sort()  # `os.walk` goes on in this order.
         for file in sorted(files):
             manifest = Path(parent, file)
             digest = _digest_of(manifest)

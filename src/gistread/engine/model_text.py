@@ -25,14 +25,14 @@ _TOO_LARGE = "too large for now"
 
 def facts(model: ModelFile) -> list[str]:
     """Size, quantization and parameters, as far as they are known."""
-    facts = [format_size(model.size_bytes)]
+    known = [format_size(model.size_bytes)]
     if not model.has_template:
-        facts.append("base model, without a chat template")
+        known.append("base model, without a chat template")
     if model.quantization:
-        facts.append(model.quantization)
+        known.append(model.quantization)
     if model.parameters:
-        facts.append(f"{format_count(model.parameters)} parameters")
-    return facts
+        known.append(f"{format_count(model.parameters)} parameters")
+    return known
 
 
 def other_facts(model: ModelFile) -> list[str]:
@@ -48,7 +48,10 @@ def other_facts(model: ModelFile) -> list[str]:
 
 
 def memory_fit_text(fit: MemoryFit | None, trained_for: int | None) -> str:
-    """Whether and how far the model fits; `trained_for`: its context length in tokens."""
+    """Whether and how far the model fits; empty if that is unknown.
+
+    `trained_for`: its context length in tokens, if known.
+    """
     if fit is None:
         return ""
     if not fit.enough:
@@ -159,4 +162,5 @@ def progress_text(progress: Progress) -> str:
 
 
 def share_of(progress: Progress) -> float:
+    """The share of the bytes that are done, from 0 to 1."""
     return min(1.0, progress.done_bytes / progress.total_bytes)

@@ -108,10 +108,11 @@ def _models_hint() -> str:
 
 
 def split_adapter(spec: str) -> tuple[str, str | None]:
-    """The model's own name in `MODEL+ADAPTER`, and the path of the adapter."""
-    name, _, adapter = spec.rpartition("+")
+    """The model's own name in `MODEL+ADAPTER`, and the path of the adapter; None without one."""
+    name, plus, adapter = spec.rpartition("+")
+    # A file's own name may contain a plus.
     is_adapter = (
-        adapter != spec
+        bool(plus)
         and adapter.casefold().endswith(SUFFIX)
         and not Path(spec).expanduser().is_file()
     )
@@ -144,6 +145,10 @@ def default_spec() -> str:
 
 
 def _as_path(spec: str) -> Path | None:
+    """The file that a specification names; None if it may be a name.
+
+    Raises EngineError if it is empty, or the path of a missing file.
+    """
     if not spec or "\0" in spec:
         raise EngineError("The name of the model is empty.", _LIST)
     try:
@@ -152,7 +157,9 @@ def _as_path(spec: str) -> Path | None:
             return path
     except (OSError, RuntimeError):  # too long for a path, no such user
         return None
-    if path.suffix.lower() == SUFFIX and len(path.parts) > 1 and not path.is_dir():
+    # A name of a model may have a slash, or end in .gguf, but not both.
+    is_path = path.suffix.lower() == SUFFIX and len(path.parts) > 1
+    if is_path and not path.is_dir():
         raise EngineError(f"No such file: {spec}", _LIST)
     return None
 
@@ -214,6 +221,7 @@ def find_source(spec: str) -> ModelSource:
     if adapter is not None and not adapter.is_file():
         hint = "An adapter is the path of a GGUF file."
         raise EngineError(f"No such adapter: {adapter_spec}.", hint)
+    # Only the starter has an adapter of its own.
     is_starter = adapter is not None and adapter == own_adapter(path)
     return ModelSource(STARTER if is_starter else path.stem, path, adapter=adapter)
 
@@ -265,7 +273,10 @@ def same_model(spec: str, other: str) -> bool:
 
 
 def fits_in_memory(spec: str) -> bool:
-    """Whether a model is estimated to fit in free memory with the default window."""
+    """Whether a model is estimated to fit in free memory with the default window.
+
+    True also if it needs none here, as on a server, or its needs are unknown.
+    """
     try:
         path = find_source(spec).path
     except EngineError:
@@ -278,7 +289,7 @@ def fits_in_memory(spec: str) -> bool:
 
 
 def fingerprint_of(source: ModelSource) -> str:
-    """The fingerprint the engine will report; empty for a server. Raises EngineError."""
+    """The fingerprint that the engine will report; empty for a server. Raises EngineError."""
     if source.path is None:
         return ""
     return header_of(source).fingerprint

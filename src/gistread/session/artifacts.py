@@ -45,10 +45,12 @@ class Artifacts:
         if not self._automatic or memory is None or not memory.complete:
             return
         is_over = self._reading.state in (ReadingState.DONE, ReadingState.OFFERED)
+        # The beginning of the first prompt is evaluated before: a question may come soon.
         if is_over and not self._reading.prompt_due:
             self._due_names.update(dict.fromkeys(METHODS[reader].artifacts))
 
     def forget(self) -> None:
+        """Empty the queue, as for another memory."""
         self._due_names.clear()
         self.paused = False
         self._set(None)

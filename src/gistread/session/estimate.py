@@ -89,8 +89,8 @@ async def find_cheaper(
 ) -> tuple[str, float | None] | None:
     """The quickest reader and its time, to offer in place of one that takes `seconds`.
 
-    None if it would save less than half of them. Where `seconds` is unknown (None), so is the time
-    of the quickest reader, and it is offered all the same.
+    None if its time is unknown, or half of `seconds` or more. Where `seconds` is unknown (None), it
+    is offered all the same, with no time.
     """
     if seconds is None:
         return QUICK, None

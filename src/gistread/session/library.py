@@ -36,6 +36,7 @@ from gistread.units import counted
 
 MOST_BOOKS = 3
 _CANDIDATES = 6  # Books among which the model chooses
+_COMPARED = 2 * _CANDIDATES  # Books whose gists count too
 _NO_BOOK = "0"
 _LEAST = 0.5  # Of the best book's score, for a book to be named
 _MOST_WORDS = 2  # Words of the question that are given as the reason
@@ -162,7 +163,10 @@ class LibraryQuestion:
         return next(piece for piece in self._pieces if citation.start < piece.end)
 
     def _unless_lost(self, answered: Answered, likeliest: NamedBook) -> Answered:
-        """The answer; by the words if a small model, which misses books, found none."""
+        """The answer of a small model; by the words if it found none to “which book …”.
+
+        Such a model misses books.
+        """
         if answered.found or not self._asks_which:
             return answered
         return replace(self._by_words(likeliest), usage=answered.usage)
@@ -212,8 +216,9 @@ class LibraryQuestion:
         by_id = {book.indexed.id: book for book in self.books}
         scores = matches.book_scores()
         by_passages = sorted(scores, key=lambda book: -scores[book])
-        likely = by_passages[: 2 * _CANDIDATES]
+        likely = by_passages[:_COMPARED]
         for book in likely:
+            # A gist may have more words of the question than any passage.
             gist_score = self._gist_score(by_id[book], matches)
             passage_score = matches.in_book(book)[0].score
             scores[book] += max(0.0, gist_score - passage_score)
@@ -228,7 +233,10 @@ class LibraryQuestion:
         return candidates, matches
 
     def _named(self, book: ShelfBook, hits: Sequence[PassageHit]) -> NamedBook | None:
-        """A book with these passages, the best first; None if its text cannot be read."""
+        """A book with these passages, the best first; None if its text cannot be read.
+
+        What counts has at least `_LEAST` of the highest score or weight.
+        """
         text = self._shelf.text_of(book)
         if text is None:
             return None
@@ -247,7 +255,8 @@ class LibraryQuestion:
         """
         store = MemoryStore(self._shelf.paths.memories)
         text = self._shelf.text_of(book) or ""
-        whole = Book(text, "", (), (Chapter("", 0, len(text)),))
+        # With one chapter: a memory is found by the text alone.
+        whole = replace(_untitled(text), chapters=(Chapter("", 0, len(text)),))
         best = 0.0
         with suppress(StorageError):
             headers = store.find(whole)
@@ -260,9 +269,9 @@ class LibraryQuestion:
     async def _preferred(
         self, named: Sequence[NamedBook], engine: Engine, model: ModelClass
     ) -> int | None:
-        """Index of the book that the model takes the question to be about; None if it names none.
+        """Index of the book that the model takes the question to be about.
 
-        Raises EngineError.
+        None if it names none, or cannot or need not choose. Raises EngineError.
         """
         if len(named) == 1 or not model.chooses:
             return None
@@ -275,13 +284,13 @@ class LibraryQuestion:
         options = [str(number) for number in range(1, len(named) + 1)]
         if model.cites:
             options.append(_NO_BOOK)
-        choice = await choose_or(engine, prompt, options, 0)
-        if choice.index >= len(named):
+        choice = await choose_or(engine, prompt, options, default=0)
+        if choice.index >= len(named):  # It is `_NO_BOOK`.
             return None
         return choice.index
 
     def _passages(self, named: Sequence[NamedBook], matches: Matches) -> Book:
-        """The best passages as one book."""
+        """The best passages as one book; records in `_pieces` where each is from."""
         text = ""
         paragraphs: list[Paragraph] = []
         chapters: list[Chapter] = []
@@ -293,9 +302,10 @@ class LibraryQuestion:
             book_text = self._shelf.text_of(book) or ""
             hits = matches.in_book(book.indexed.id)[:most]
             spans = [book.indexed.span(hit.number) for hit in hits]
-            for start, end in join(spans, Book(book_text, "", (), ())):
-                heading = (len(text), len(text) + len(title))
-                paragraphs.append(Paragraph(*heading, ParagraphKind.HEADING, 1))
+            for start, end in join(spans, _untitled(book_text)):
+                heading_end = len(text) + len(title)
+                heading = Paragraph(len(text), heading_end, ParagraphKind.HEADING, 1)
+                paragraphs.append(heading)
                 text += f"{title}\n\n"
                 piece_start = len(text)
                 shift = piece_start - start
@@ -309,11 +319,16 @@ class LibraryQuestion:
         language = named[0].book.indexed.language
         return Book(
             text,
-            "",
-            tuple(paragraphs),
-            tuple(chapters),
+            title="",
+            paragraphs=tuple(paragraphs),
+            chapters=tuple(chapters),
             language="" if language == "en" else language,
         )
+
+
+def _untitled(text: str) -> Book:
+    """A book that is nothing but a text."""
+    return Book(text, title="", paragraphs=(), chapters=())
 
 
 def _nearest_sentence(piece: _Piece, text: Book, matches: Matches) -> Span:

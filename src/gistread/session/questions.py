@@ -493,6 +493,7 @@ class Questions:
                 case reader_events.Restarted():
                     has_text = False
                 case Answered(answer=answer) if not has_text:
+                    # Not every reader sends its answer in parts.
                     self._tell(question, events.QuestionProgress(AnswerDelta(answer)))
             self._set_state(question, _state_after(event, question.state))
             self._tell(question, events.QuestionProgress(event))
@@ -511,6 +512,7 @@ class Questions:
             self.draft = None
 
     async def _anticipate(self, draft: Question) -> None:
+        """Evaluate the text that the answer to this draft would be read from."""
         # If it fails, the answer only takes longer.
         with suppress(GistreadError):
             engine = await self._reading.models.load_asking()
@@ -533,7 +535,7 @@ class Questions:
         return replace(memory, entries=list(memory.entries))
 
     def _begin(self) -> None:
-        """Announce the first question."""
+        """Announce the first question, which `admit` lets begin."""
         question = self._queue[0]
         self.draft = None
         self.steering = question.steering
@@ -541,6 +543,7 @@ class Questions:
         self._emit(events.ActivityChanged())
 
     def _end(self, question: Question, error: GistreadError | None) -> None:
+        """Remove a question from the queue, and begin the next. `error`: why it has no answer."""
         was_first = question is self._queue[0]
         self._queue.remove(question)
         question.ended = True

@@ -135,7 +135,7 @@ class Database:
             version = self._check_version(connection)
             if version == VERSION and identity in _checked:
                 return connection
-            if version == 0:
+            if version == 0:  # It has just been created.
                 # It has no effect where the file system lacks shared memory.
                 use_write_ahead_log(connection)
                 notice = _create(connection, self._paths)
@@ -170,7 +170,8 @@ class Database:
         lock = self.file.with_name(self.file.name + ".lock")
         with open_locked(lock, wait_s=_REPAIR_WAIT_S):
             with contextlib.suppress(*_READ_ERRORS):
-                self._prepared().close()  # another process has repaired it meanwhile
+                # Without an error, another process has repaired it meanwhile.
+                self._prepared().close()
                 return
             for unfinished in (new, *_log_files(new)):
                 unfinished.unlink(missing_ok=True)
@@ -215,6 +216,7 @@ class Database:
             message = f"{self.file}: the disk is full. What was saved before is kept."
             return StorageError(message, "Free some space, then try again.")
         reason = error.strerror if isinstance(error, OSError) else str(error)
+        # SQLite says only that it cannot open the file.
         is_refused = name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY"))
         if is_refused and not os.access(self.file, os.R_OK | os.W_OK):
             reason = os.strerror(errno.EACCES)
@@ -314,6 +316,7 @@ def _salvage(damaged: Path, file: Path, paths: Paths) -> int:
         _create_tables(new)
         new.execute("BEGIN IMMEDIATE")
         saved = _copy_rows(damaged, new)
+        # The first page, without which no table is found, may be all that is damaged.
         if not saved:
             patched = file.with_name(file.name + ".patched")
             _patch_first_page(damaged, file, patched)

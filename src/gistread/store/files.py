@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gistread.errors import GistreadError, StorageError
 
+_PERMISSIONS = 0o777  # Bits of a file's mode
 _NAME_LENGTH = 40  # Characters of the file's own name in that of the temporary file
 _TITLE_LENGTH = 80  # Characters of a title in a file name
 
@@ -47,9 +48,8 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
         raise
 
 
-_PERMISSIONS = 0o777
 _USUAL_MODE = 0o666  # Of a new file, before the user's mask
-_COMMON_MASK = 0o022
+_COMMON_MASK = 0o022  # Set for a moment, to read the user's
 
 
 class ExistsError(GistreadError):

@@ -62,7 +62,7 @@ def import_unread(connection: Connection, paths: Paths) -> str:
 def _import(connection: Connection, paths: Paths, names: list[str]) -> str:
     """Import files and folders within the data directory; returns a notice of problems."""
     problems: list[str] = []
-    waiting = names[::-1]
+    waiting = names[::-1]  # The next one last; the files of a folder are added to it
     while waiting:
         name = waiting.pop()
         file = paths.data / name
@@ -126,7 +126,7 @@ def _import_book(connection: Connection, sha256: str, records: list[Record]) -> 
                     _put_thread(connection, sha256, record)
                 case "day":
                     _put_day(connection, sha256, record)
-                case _ if is_new:
+                case _ if is_new:  # The text itself
                     put_row(connection, "texts", {"sha256": sha256}, _columns(record))
     for record in questions.values():
         with _malformed_skipped:
@@ -205,7 +205,10 @@ def _import_marks(connection: Connection, sha256: str, records: list[Record]) ->
 
 
 def _import_shared(connection: Connection, _: str, records: list[Record]) -> None:
-    """Import the library and the reading speed."""
+    """Import the library or the reading speed, whose files have the same kinds of records.
+
+    Facts that the database has already are kept. `_`: the file's name, which says nothing more.
+    """
     rows = connection.execute("SELECT digest FROM files")
     known_files = {row["digest"] for row in rows}
     rows = connection.execute("SELECT DISTINCT language FROM reading_speed")

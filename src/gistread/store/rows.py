@@ -186,7 +186,10 @@ def put_question(
 
 
 def question_of(facts: Mapping[str, Any]) -> SavedQuestion | None:
-    """The question with these fields. The unsupported statements of 0.2 become marks."""
+    """The question with these fields; None if they are damaged.
+
+    The unsupported statements of 0.2 become marks.
+    """
     doubt = {"kind": "statement", "message": "not supported by the text"}
     with suppress(TypeError, ValueError):
         old_marks = [

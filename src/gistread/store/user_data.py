@@ -115,12 +115,14 @@ class UserData(Database):
         """
         mine = ReadingPlace(offset, tuple(read), tuple(behind), end)
         about = {"words": words, "chapter": chapter}
+        # Most calls change nothing, and need no transaction.
         known = self._text(sha256)
         merged = _merged_row(known, mine, about, base)
         if all(known[column] == value for column, value in merged.items()):
             return
         query = "SELECT * FROM texts WHERE sha256 = ?"
         with self.writing() as connection:
+            # Once more: another process may have written since.
             row = connection.execute(query, (sha256,)).fetchone() or _NEW_TEXT
             columns = _merged_row(row, mine, about, base)
             put_row(connection, "texts", {"sha256": sha256}, columns)
@@ -227,7 +229,7 @@ class UserData(Database):
         for question in self.questions(sha256):
             key = question.thread or question.asked_at
             earlier = threads.pop(key, [])
-            threads[key] = [*earlier, question]
+            threads[key] = [*earlier, question]  # At the end of the dictionary
         rows = self.rows("SELECT thread, name FROM threads WHERE sha256 = ?", sha256)
         names = {row["thread"]: row["name"] for row in rows}
         saved: list[SavedThread] = []
@@ -327,7 +329,7 @@ def _merged_row(
     place = mine
     if base is not None:
         place = merge_places(mine, place_of(row), base)
-        if place.offset != mine.offset:
+        if place.offset != mine.offset:  # The stored place won.
             stored = from_json(row["place"])
             about = {name: stored.get(name) for name in about}
     fields = {

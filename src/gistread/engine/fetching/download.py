@@ -97,11 +97,11 @@ class _Download:
     async def complete(self, client: "httpx2.AsyncClient") -> None:
         """Attempt it until the file has its length. Raises FetchError, StorageError."""
         await with_retries(
-            lambda: self._attempt_to_end(client),
-            self.part,
-            self.network,
-            self.file.name,
-            self._wait,
+            attempt=lambda: self._attempt_to_end(client),
+            part=self.part,
+            network=self.network,
+            name=self.file.name,
+            wait=self._wait,
         )
 
     async def _attempt_to_end(self, client: "httpx2.AsyncClient") -> None:
@@ -113,6 +113,7 @@ class _Download:
         try:
             await self._attempt(client)
         except (RetryError, httpx2.TransportError):
+            # A connection that breaks after the last byte does no harm.
             if not self.is_complete:
                 raise
         if not self.is_complete:

@@ -116,9 +116,9 @@ async def read_repository(
     Raises FetchError, httpx2.TransportError.
     """
     repository = address.repository
-    revision = quote(address.revision, safe="")
     api = f"{network.endpoint}/api/models/{repository}"
-    url = f"{api}/revision/{revision}?blobs=true"
+    quoted_revision = quote(address.revision, safe="")
+    url = f"{api}/revision/{quoted_revision}?blobs=true"
     opened = open_response(client, network, url, {"Accept": "application/json"})
     async with opened as response:
         if response.status_code != HTTPStatus.OK:
@@ -126,6 +126,7 @@ async def read_repository(
         body = await _limited_body(response, address)
     try:
         document = orjson.loads(body)
+        # Of the commit, the files stay the same while they are fetched.
         commit = str(document.get("sha") or "")
         revision = commit if _COMMIT.fullmatch(commit) else address.revision
         listed = {
@@ -189,8 +190,6 @@ def select_model(models: dict[str, RemoteFile], address: HubAddress) -> RemoteFi
             candidates = _with_word(files, address.file)
     if len(candidates) == 1:
         return candidates[0]
-    names = [file.name for file in candidates or files]
-    listed = format_list(names, _MOST_LISTED)
     if not models:
         raise FetchError(
             f"{repository} has no GGUF model in one file.",
@@ -198,12 +197,17 @@ def select_model(models: dict[str, RemoteFile], address: HubAddress) -> RemoteFi
         )
     if not candidates:
         raise FetchError(
-            f"{repository} has no {address.file} in one file.", f"It has: {listed}."
+            f"{repository} has no {address.file} in one file.",
+            f"It has: {_names(files)}.",
         )
     raise FetchError(
         f"{repository} has several models.",
-        f"Name one: hf:{repository}:FILE, of {listed}.",
+        f"Name one: hf:{repository}:FILE, of {_names(candidates)}.",
     )
+
+
+def _names(files: list[RemoteFile]) -> str:
+    return format_list([file.name for file in files], _MOST_LISTED)
 
 
 def _with_path(models: dict[str, RemoteFile], named: str) -> list[RemoteFile]:

@@ -160,6 +160,9 @@ def discard_download(folder: Path, name: str) -> list[Path]:
 
 
 def _model_name(path: Path) -> str:
-    """The model of a partial file: `qwen.gguf.0123456789ab.part` belongs to `qwen`."""
+    """The model of a partial file: `qwen.gguf.0123456789ab.part` belongs to `qwen`.
+
+    So does `qwen.gguf.part`, as 0.2 named it.
+    """
     file_name = path.name.rsplit(".", 2)[0]
     return plain_name(file_name)

@@ -62,7 +62,14 @@ def plan_entry(entry: CatalogueEntry, network: Network) -> Plan:
         repository=entry.repository,
     )
     page = f"{network.endpoint}/{entry.repository}"
-    return Plan(entry.name, entry.name, file, page, entry.licence, "catalogue")
+    return Plan(
+        spec=entry.name,
+        name=entry.name,
+        file=file,
+        page=page,
+        licence=entry.licence,
+        checksum_source="catalogue",
+    )
 
 
 async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
@@ -78,7 +85,14 @@ async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
     address = read_address(spec, network.endpoint)
     file, licence = await _find_on_hub(address, network)
     page = f"{network.endpoint}/{file.repository}"
-    return Plan(spec, plain_name(file.name), file, page, licence, "hub")
+    return Plan(
+        spec=spec,
+        name=plain_name(file.name),
+        file=file,
+        page=page,
+        licence=licence,
+        checksum_source="hub",
+    )
 
 
 async def _find_on_hub(address: HubAddress, network: Network) -> tuple[RemoteFile, str]:

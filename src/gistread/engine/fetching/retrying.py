@@ -11,6 +11,7 @@ from gistread.errors import FetchError
 if TYPE_CHECKING:
     import httpx2
 
+# HTTP statuses of a server, or of a proxy before it, that may succeed later
 BUSY = (408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524)
 # Attempts if no server ever responded: probably there is no network
 _UNREACHED_ATTEMPTS = 3
@@ -61,7 +62,9 @@ async def with_retries(
 
     fruitless = 0  # Attempts in a row without progress
     furthest = part.length
-    most_attempts = min(_UNREACHED_ATTEMPTS, network.attempts)
+    most_attempts = min(
+        _UNREACHED_ATTEMPTS, network.attempts
+    )  # Until a server responds
     while True:
         try:
             await attempt()

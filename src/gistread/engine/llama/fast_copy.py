@@ -73,8 +73,8 @@ def make_copy(header: GgufHeader, folder: Path) -> Path | None:
     if target.exists() or not _make_room(header, folder):
         return None
     partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-    plain = partial.with_name(f"f16.{partial.name}")
-    arguments = [str(header.path), str(partial), FAST, str(plain)]
+    unquantized = partial.with_name(f"f16.{partial.name}")
+    arguments = [str(header.path), str(partial), FAST, str(unquantized)]
     if header.adapter:
         arguments.append(str(header.adapter))
     try:
@@ -87,7 +87,7 @@ def make_copy(header: GgufHeader, folder: Path) -> Path | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     finally:
-        for unfinished in (partial, plain):
+        for unfinished in (partial, unquantized):
             unfinished.unlink(missing_ok=True)
     return find_copy(header, folder)
 
@@ -111,7 +111,7 @@ def _make_room(header: GgufHeader, folder: Path) -> bool:
     with contextlib.suppress(OSError, ValueError):
         make_folder(folder)
         for partial in folder.glob("*.partial"):
-            pid = int(partial.stem.rpartition(".")[2])
+            pid = int(partial.stem.rpartition(".")[2])  # `NAME.PID.partial`
             if not psutil.pid_exists(pid):
                 partial.unlink()
     has_disk = (free_disk_bytes(folder) or 0) >= _DISK_SHARE * size

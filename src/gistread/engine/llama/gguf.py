@@ -94,7 +94,7 @@ class MemoryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The memory a model needs, at most.
+    """The memory that a model needs, at most, beside its weights.
 
     KV cache for attention layers, a fixed state for recurrent ones.
     """
@@ -223,7 +223,7 @@ class Contents:
     def data_start(self) -> int:
         """Where the tensors begin in the file."""
         alignment = self.number(_ALIGNMENT, _DEFAULT_ALIGNMENT)
-        padding = -self.header_bytes % alignment
+        padding = -self.header_bytes % alignment  # Up to the next multiple
         return self.header_bytes + padding
 
     @property
@@ -285,6 +285,7 @@ def _check_format(path: Path, file: BinaryIO) -> None:
     if file.read(len(MAGIC)) != MAGIC:
         raise BrokenModelError(path, "it is not a GGUF model", _LIST_HINT)
     version = int.from_bytes(file.read(4), "little")
+    # 0 is no version, or the end of the file: the header is damaged, which shows later.
     if version and version not in _VERSIONS:
         reason = f"it is GGUF version {version}, which is not supported"
         raise BrokenModelError(
@@ -296,6 +297,7 @@ def _header_from(path: Path, contents: Contents) -> GgufHeader:
     arch = contents.text("general.architecture")
     title = contents.text("general.name")
     most_used = contents.most_used_type()
+    # -1 is no file type, and stays none without that bit.
     file_type = contents.number("general.file_type", -1) & ~_GUESSED_TYPE
     licence = " ".join(contents.text("general.license").split())
     is_named_by_hash = path.stem.startswith("sha256-")  # As Ollama does
@@ -465,7 +467,10 @@ class _Reader:
             raise _DamagedError
 
     def _array(self, key: str, kind: int, length: int) -> None:
-        """Read an array; its items are kept if they are few or asked for, but no fractions."""
+        """Read an array of `length` items of the type `kind`.
+
+        Strings are kept if asked for, whole numbers also if they are few, fractions never.
+        """
         self._contents.array_lengths[key] = length
         is_wanted = key in self._arrays_to_read
         if kind == STRING:

@@ -84,7 +84,7 @@ class Chat:
                 refused = _refused_field(refusal, optional)
                 if has_started or not refused:
                     raise
-                self.unsupported.add(refused)
+                self.unsupported.add(refused)  # The next body is without it.
 
     async def _answer(
         self, body: Json, max_tokens: int, is_last: bool
@@ -129,7 +129,10 @@ class Chat:
         yield _end_of(finish, usage, pieces)
 
     def _body(self, request: ChatRequest) -> dict[str, Any]:
-        """Without penalties: each server has defaults that suit its models."""
+        """The body of a request, without fields that the server has refused.
+
+        It has no penalties: each server has defaults that suit its models.
+        """
         sampling = request.sampling
         messages = [
             {"role": message.role, "content": message.content}
@@ -199,6 +202,7 @@ def _refused_field(refusal: RequestRefusedError, fields: Sequence[str]) -> str:
     if refusal.status not in _REFUSES_FIELD or refusal.is_too_long:
         return ""
     named = [name for name in fields if name in refusal.message]
+    # A message about `stream_options` contains `stream` too.
     return max(named, key=len, default="")
 
 

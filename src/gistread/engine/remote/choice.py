@@ -142,6 +142,7 @@ def match_option(reply: str, options: Sequence[str]) -> int | None:
     """
     in_json = _from_json(reply)
     candidates = _beginnings(reply) if in_json is None else [in_json]
+    # From the exact spelling to letters and digits alone
     for normalize in (str.strip, _trimmed, _letters):
         normal_options = [normalize(option) for option in options]
         for candidate in map(normalize, candidates):

@@ -85,7 +85,7 @@ class RemoteEngine(Activity, Engine):
         self.publish(EngineState(Phase.STOPPED))
 
     async def _started(self) -> Requester:
-        """The server, started if it is not. Raises EngineError."""
+        """The requester of the server, which is started if necessary. Raises EngineError."""
         if self._requester is not None and not self._start.closed:
             return self._requester
         return await self._start.wait()
@@ -109,7 +109,10 @@ class RemoteEngine(Activity, Engine):
             self.publish(final_state)
 
     async def _connect(self) -> tuple[Requester, str]:
-        """Find the server and its model. Also returns a warning for the user, or nothing."""
+        """Find the server and its model. Also returns a warning for the user, or an empty text.
+
+        Raises EngineError.
+        """
         key = await asyncio.to_thread(find_key, self.address)
         is_valid = key.isascii() and key.isprintable()
         if not is_valid:
@@ -162,10 +165,10 @@ class RemoteEngine(Activity, Engine):
         return estimate_prompt(prompt)
 
     @asynccontextmanager
-    async def _server_for(
+    async def _requester_for(
         self, prompt: Prompt, answer_tokens: int
     ) -> AsyncIterator[Requester]:
-        """The started server, once it is sure that prompt and answer fit its window.
+        """The requester of the started server, once prompt and answer are sure to fit its window.
 
         Raises PromptTooLongError, EngineError.
         """
@@ -183,12 +186,12 @@ class RemoteEngine(Activity, Engine):
         prefix = last.content[: last.cacheable_prefix]
         if not prefix:
             return NO_USAGE
-        server = await self._started()
-        if not server.chat.model.dialect.has_prefix_cache:
+        requester = await self._started()
+        if not requester.chat.model.dialect.has_prefix_cache:
             return NO_USAGE
         beginning = (*before, Message(last.role, prefix))
         request = ChatRequest(beginning, Sampling(1), only_warms=True)
-        async with self._server_for(beginning, 1) as requester:
+        async with self._requester_for(beginning, 1) as requester:
             completion = await requester.ask(request, priority)
         return completion.usage
 
@@ -199,7 +202,7 @@ class RemoteEngine(Activity, Engine):
         priority: Priority = Priority.INTERACTIVE,
     ) -> AsyncGenerator[StreamEvent]:
         async with (
-            self._server_for(prompt, sampling.max_tokens) as requester,
+            self._requester_for(prompt, sampling.max_tokens) as requester,
             aclosing(stream_in_form(requester, prompt, sampling, priority)) as events,
         ):
             async for event in events:
@@ -213,7 +216,7 @@ class RemoteEngine(Activity, Engine):
     ) -> Choice:
         check_options(options)
         answer_tokens = max(map(len, options))  # One a character, at most
-        async with self._server_for(prompt, answer_tokens) as requester:
+        async with self._requester_for(prompt, answer_tokens) as requester:
             return await choose(requester, prompt, options, priority)
 
 

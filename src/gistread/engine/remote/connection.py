@@ -375,16 +375,19 @@ def _ssl_context(*, encrypted: bool) -> ssl.SSLContext:
 
 
 def _message(content: bytes) -> str:
-    """The server's message in a response that reports a failure; empty for a web page."""
+    """The server's message in a response that reports a failure, or else all of its text.
+
+    Empty for a web page.
+    """
     text = content.decode("utf-8", "replace")
     with contextlib.suppress(ValueError):
         match json.loads(content):
             case (
-                {"error": {"message": str(text)}}
-                | {"error": str(text)}
-                | {"message": str(text)}
+                {"error": {"message": str(message)}}
+                | {"error": str(message)}
+                | {"message": str(message)}
             ):
-                pass
+                text = message
             case {"detail": detail}:
                 text = detail if isinstance(detail, str) else json.dumps(detail)
     return "" if text.lstrip().startswith("<") else text  # an HTML page, from a proxy

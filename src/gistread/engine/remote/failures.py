@@ -107,7 +107,7 @@ def cut(text: str, most: int) -> str:
 def lost_error(
     address: ServerAddress, lost: ServerLostError, attempts: int = 1
 ) -> EngineError:
-    """The error for the user after the last attempt."""
+    """The error for the user after the last attempt; `attempts`: how many there were."""
     if isinstance(lost, UntrustedError):
         return EngineError(
             f"The certificate of {address.origin} is not trusted: {lost.reason}.",

@@ -91,7 +91,7 @@ class _Reply:
     text: str  # Without thoughts
     finish: Finish
     usage: Usage
-    reasoned: bool
+    reasoned: bool  # Whether there was a thought
     is_cut_thought: bool  # Whether it ended within a thought, so that there is no text
 
 
@@ -220,6 +220,7 @@ class Requester:
                 yield StreamRestarted("the answer was incomplete")
 
     def _repeats_of(self, request: ChatRequest) -> "_Repeats":
+        """For which reasons a new request may be repeated: none if its answer does not matter."""
         if request.only_warms:
             return _Repeats(0, may_think_longer=False, may_ask_again=False)
         return _Repeats(self.thinking_tokens)
@@ -240,7 +241,8 @@ class Requester:
         is_empty = not reply.text.strip() and not reply.is_cut_thought
         if is_empty and repeats.may_ask_again:
             repeats.may_ask_again = False
-            # A stop string may have followed the thought; with room for one it is not sent.
+            # A stop string may have ended the answer within a thought. `_send` sends none if there
+            # is room for one.
             repeats.room = max(repeats.room, self.thinking_tokens)
             return True
         return False
@@ -271,10 +273,9 @@ class Requester:
                 async for event in self._receive(answer, slot, incoming):
                     yield event
         reasoning = incoming.reasoning
-        # A reply that ends without closing a thought had none, so that the next one is streamed at
-        # once.
-        has_ended_unseen = reasoning.begins_withheld and incoming.ended.finish == "end"
-        self.begins_thinking = reasoning.began_unseen and not has_ended_unseen
+        # A whole reply in which no thought was closed had none. The next one is streamed at once.
+        had_no_thought = reasoning.begins_withheld and incoming.ended.finish == "end"
+        self.begins_thinking = reasoning.began_unseen and not had_no_thought
         is_cut = incoming.is_cut_thought(has_room=bool(room))
         if not is_cut:
             rest = incoming.stops.feed(reasoning.finish()) + incoming.stops.finish()
@@ -355,12 +356,14 @@ class _Incoming:
         return TextDelta(text, Usage(generated=self.pieces, seconds=self.seconds))
 
     def is_cut_thought(self, *, has_room: bool) -> bool:
-        """Whether it ends within a thought."""
+        """Whether it ends within a thought. `has_room`: there were tokens for one."""
         if self.reasoning.thinking:
             return True
         if self.ended.finish != "length":
             return False
-        if self.reasoning.begins_withheld:
+        if (
+            self.reasoning.begins_withheld
+        ):  # It began within a thought, which was not closed.
             return True
         return not has_room and seems_thought(self.text)
 

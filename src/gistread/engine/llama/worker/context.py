@@ -121,6 +121,7 @@ class Context:
 
         Returns False if it had to be emptied instead.
         """
+        # llama.cpp takes -1 for the beginning or the end of a sequence.
         if llama.llama_memory_seq_rm(self._memory, sequence, length, -1):
             return True
         llama.llama_memory_seq_rm(self._memory, sequence, -1, -1)

@@ -83,9 +83,10 @@ def _matrix(path: Path, contents: Contents, tensor: Tensor) -> npt.NDArray[np.fl
 
 
 if __name__ == "__main__":
-    source, target, quantization, plain, *adapter = sys.argv[1:]
+    source, target, quantization, unquantized, *adapter = sys.argv[1:]
     if adapter:
-        quantize(Path(source), Path(plain), "F16")
-        merge(Path(plain), Path(adapter[0]))
-        source = plain
+        # Matrices can be added to unquantized weights only.
+        quantize(Path(source), Path(unquantized), "F16")
+        merge(Path(unquantized), Path(adapter[0]))
+        source = unquantized
     quantize(Path(source), Path(target), quantization)

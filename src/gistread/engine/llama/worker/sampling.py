@@ -143,6 +143,7 @@ class OptionSampler:
         # What the first and the last in alphabetical order share, all share.
         first = min(options)
         last = max(options)
+        # The only option is not shared with any: it would leave nothing to sample.
         shared = "" if first == last else first[: common_prefix(first, last)]
         # Tokens that every option begins with, evaluated with the prompt.
         self.common_tokens = weights.tokens_of(shared)

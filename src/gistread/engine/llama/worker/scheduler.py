@@ -117,8 +117,10 @@ class Scheduler:
         for pool in self._pools:
             pool.context.clear_interrupt()
         elapsed = self._clock() - started
-        if self._decodes is not None:
-            self._owed_s += -elapsed if self._decodes else _DECODE_WEIGHT * elapsed
+        if self._decodes:
+            self._owed_s -= elapsed
+        elif self._decodes is not None:
+            self._owed_s += _DECODE_WEIGHT * elapsed
         shares = Counter[int | None](item.sequence for item in tokens)
         for request in chosen:
             request.worked_s += elapsed * shares[request.sequence] / len(tokens)
@@ -207,7 +209,8 @@ class Scheduler:
         first = chosen[0]
         pool = self._pool_of(first)
         evaluated = pool.evaluated(first)
-        phase = Phase.DECODE if len(tokens) == len(chosen) else Phase.PREFILL
+        has_one_each = len(tokens) == len(chosen)
+        phase = Phase.DECODE if has_one_each else Phase.PREFILL
         rate = self._rate_of(phase, len(tokens), elapsed)
         if self._clock() - self._reported_s.get(phase, -1.0) >= _STATUS_INTERVAL_S:
             self._reported_s[phase] = self._clock()

@@ -134,8 +134,10 @@ class Slots(SequencePool):
             if outcome is Outcome.DONE:
                 evaluated = [item.token for item in tokens if item.sequence == sequence]
                 self._tree.extend(sequence, evaluated)
-            elif not self.context.cut(sequence, self._tree.length(sequence)):
-                self._tree.cut(sequence, 0)
+            else:
+                was_cut = self.context.cut(sequence, self._tree.length(sequence))
+                if not was_cut:  # It is empty now.
+                    self._tree.cut(sequence, 0)
         if outcome is Outcome.FULL:
             cached = [
                 sequence for sequence in self._idle() if self._tree.length(sequence)
@@ -229,9 +231,9 @@ class Slots(SequencePool):
 
         Returns its new length.
         """
-        if self._tree.length(sequence) <= length or self.context.cut(sequence, length):
-            new_length = length
-        else:
-            new_length = 0
+        new_length = length
+        if self._tree.length(sequence) > length:
+            was_cut = self.context.cut(sequence, length)
+            new_length = length if was_cut else 0
         self._tree.cut(sequence, new_length)
         return min(new_length, self._tree.length(sequence))

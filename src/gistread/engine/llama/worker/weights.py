@@ -19,6 +19,7 @@ from gistread.errors import EngineError
 
 _PIECE_BYTES = 256
 _LEAST_MARKER = 3  # Characters
+_ADDED_TOKENS = 8  # At most, such as one for a space before the text
 _NOTHING = re.compile(r"(?!)")  # Matches no text
 
 
@@ -102,7 +103,8 @@ class Weights:
     def tokens_of(self, text: str, *, special: bool = False) -> list[int]:
         """Tokenize text. `special`: parse control tokens spelled out in it."""
         data = text.encode("utf-8", "replace")
-        capacity = len(data) + 8
+        # A token has at least a byte, but for a few that some vocabularies add.
+        capacity = len(data) + _ADDED_TOKENS
         buffer = (llama.llama_token * capacity)()
         count = llama.llama_tokenize(
             self.vocab, data, len(data), buffer, capacity, False, special
@@ -161,6 +163,7 @@ class Weights:
         return bool(llama.llama_vocab_is_eog(self.vocab, token))
 
     def _token_text(self, token: int) -> str:
+        """The text by which a vocabulary names a token; empty for a token that it lacks."""
         if token < 0:
             return ""
         text: bytes = llama.llama_vocab_get_text(self.vocab, token) or b""
