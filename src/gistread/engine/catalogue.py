@@ -125,11 +125,11 @@ def estimate_fit(
 def recommend(
     entries: Sequence[CatalogueEntry], machine: Machine
 ) -> Recommendation | None:
-    """The largest model for GPU or memory and cores, else the fastest that fits; None if none does.
+    """The model to suggest; None if none fits with the default window.
 
-    It has to fit with the default window: some pages and the gists of a long book.
+    The window has to hold some pages and the gists of a long book. The first of these that there
+    is: the largest model for the GPU, the largest for memory and cores, the quickest for memory.
     """
-
     on_gpu = [entry for entry in entries if _fits(entry, machine.gpu_bytes)]
     if on_gpu:
         gpu_size = format_size(machine.gpu_bytes)
@@ -176,6 +176,7 @@ def _fits(entry: CatalogueEntry, free_bytes: int) -> bool:
 
 
 def _fit(entry: CatalogueEntry, free_bytes: int) -> MemoryFit:
+    """How a model fits. Its layers are not split, so one stands for all."""
     sizes = ModelSizes(
         entry.size_bytes,
         layers=1,

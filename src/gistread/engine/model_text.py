@@ -65,6 +65,7 @@ def memory_fit_text(fit: MemoryFit | None, trained_for: int | None) -> str:
 
 
 def placement_text(placement: Placement) -> str:
+    """`on the processor · holds about 6,100 words at once`"""
     if placement.gpu_layers:
         layers = f"{placement.gpu_layers} of {placement.layers} layers"
         where = f"{layers} on the graphics card"
@@ -114,6 +115,7 @@ def entry_facts(entry: CatalogueEntry) -> list[str]:
 
 
 def fit_text(entry: CatalogueEntry, machine: Machine) -> str:
+    """Whether and where a model to download fits, and if nowhere, which machine it is for."""
     place, fit = estimate_fit(entry, machine)
     text = memory_fit_text(fit, entry.context_tokens)
     if place == "nowhere" and entry.machine_gb:
@@ -132,6 +134,7 @@ def fit_verdict(entry: CatalogueEntry, machine: Machine) -> str:
 
 
 def plan_lines(plan: Plan, folder: Path) -> list[str]:
+    """What a download takes, from where and to where, a line each."""
     size = format_size(plan.file.size_bytes)
     if begun_bytes := present_bytes(plan, folder):
         size += f", of which {format_size(begun_bytes)} are here"

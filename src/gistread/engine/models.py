@@ -91,6 +91,7 @@ def resolve_model(spec: str, *, usable: bool = True) -> Path:
 
 
 def _installed_starter() -> Path:
+    """Raises EngineError if there is none."""
     starter = starter_path()
     if starter is None:
         raise EngineError(

@@ -129,7 +129,7 @@ class ReasoningFilter:
             if not self.thinking and not self.begins_withheld:
                 passed += self._answer(self._withheld[: tag.start()])
             if tag[0] in _CLOSING:
-                if not self.thinking:
+                if not self.thinking:  # The tag that opened it was not in the text.
                     passed = ""
                     was_all_thought = True
                     self.began_unseen = True
@@ -142,12 +142,13 @@ class ReasoningFilter:
             self._withheld = self._withheld[tag.end() :]
         if self.begins_withheld:
             return passed, was_all_thought
+        # The end of the text may be the beginning of a tag.
         overlap = max(_overlap(self._withheld, mark) for mark in _WITHHELD_MARKS)
         end = len(self._withheld) - overlap
-        before_tag = self._withheld[:end]
+        before_end = self._withheld[:end]
         self._withheld = self._withheld[end:]
         if not self.thinking:
-            passed += self._answer(before_tag)
+            passed += self._answer(before_end)
         return passed, was_all_thought
 
     def finish(self) -> str:

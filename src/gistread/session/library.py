@@ -118,7 +118,7 @@ class LibraryQuestion:
         result = await checks.for_answer(engine, lambda: None)
         model = class_of(engine.info, result)
         preferred = await self._preferred(named, engine, model)
-        if preferred is not None and preferred > 0:
+        if preferred is not None and preferred > 0:  # 0: the first, as it is
             named.insert(0, named.pop(preferred))
             yield BooksNamed(tuple(named[:MOST_BOOKS]))
         # An unreliable model mixes books up.

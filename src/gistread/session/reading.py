@@ -256,6 +256,7 @@ class Reading:
         self._end_reported = has_ended
 
     async def use_memory(self, chosen: GistFocus | MemoryHeader) -> None:
+        """Choose a focus to read with, or a memory to show. Its jobs must have stopped."""
         self.choice.choose(chosen)
         self.signal(Signal.MEMORY_CHOSEN)
         store = self.choice.store
@@ -407,6 +408,7 @@ class Reading:
         self.check_due = False
 
     def fail(self, error: GistreadError) -> None:
+        """Stop reading with this error, until `resume`."""
         self.failure = error
         self.signal(Signal.FAIL)
         # Without a screen, the caller that awaits the job gets the error.

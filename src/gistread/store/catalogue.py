@@ -52,7 +52,13 @@ class Catalogue(Database):
                 tags[book] = (*tags.get(book, ()), row["tag"])
             numbers = _numbers(connection)
         by_digest = {file.digest: file for file in files if file}
-        return CatalogueContents(by_digest, folders, removed, tags, numbers)
+        return CatalogueContents(
+            files=by_digest,
+            folders=folders,
+            removed=removed,
+            tags=tags,
+            numbers=numbers,
+        )
 
     def add(self, files: Sequence[BookFile]) -> None:
         """Add files, or update those known by their digest."""

@@ -102,6 +102,7 @@ class Database:
             return self._open_read_only()
 
     def _open_read_only(self) -> Connection:
+        """Open a file that may not be written."""
         # SQLite cannot make the files of its log beside a read-only file; without a log nothing is
         # missed.
         has_log = self.file.with_name(self.file.name + "-wal").exists()
@@ -201,6 +202,7 @@ class Database:
     def _storage_error(
         self, error: sqlite3.Error | UnicodeDecodeError | OSError
     ) -> StorageError:
+        """What to tell the user about an error of SQLite or of the system."""
         is_damaged = isinstance(error, _READ_ERRORS) and _is_damage(error)
         if is_damaged and self.file.exists():
             _checked.discard(_identity(self.file))
@@ -232,6 +234,7 @@ def _identity(file: Path) -> tuple[int, int]:
 
 
 def _connect(uri: str) -> Connection:
+    """Open a file, or a database in memory, by its `file:` address."""
     connection = sqlite3.connect(uri, uri=True, timeout=_WAIT_S, isolation_level=None)
     connection.row_factory = sqlite3.Row
     # A damaged byte costs that character alone

@@ -148,6 +148,7 @@ async def read_repository(
 
 
 async def _limited_body(response: "httpx2.Response", address: HubAddress) -> bytes:
+    """The body of a response. Raises FetchError if it is longer than any repository's."""
     body = bytearray()
     async for data in response.aiter_bytes():
         body += data

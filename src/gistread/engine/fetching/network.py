@@ -96,6 +96,7 @@ def new_client(network: Network) -> "httpx2.AsyncClient":
 
 
 async def _refuse_decryption(response: "httpx2.Response") -> None:
+    """Raises FetchError for a redirect from https to http."""
     if response.has_redirect_location and response.url.scheme == "https":
         target = response.url.join(response.headers["Location"])
         if target.scheme == "http":

@@ -180,7 +180,7 @@ class LlamaEngine(Observable, Engine):
         priority: Priority = Priority.INTERACTIVE,
     ) -> AsyncGenerator[StreamEvent]:
         room = 0  # Tokens for a thought
-        spent = NO_USAGE
+        spent = NO_USAGE  # By both attempts
         while True:
             with_room = replace(sampling, max_tokens=sampling.max_tokens + room)
             request = messages.Generate(prompt, with_room, priority)
@@ -304,7 +304,7 @@ class LlamaEngine(Observable, Engine):
         )
         try:
             self._info = await self._load_model()
-            if self.worker_pid is None:
+            if self.worker_pid is None:  # `_on_lost` leaves it to this start.
                 raise EngineError(
                     "The model's process ended as soon as the model was loaded.",
                     _SEE_LOG,
@@ -352,7 +352,7 @@ class LlamaEngine(Observable, Engine):
         error = EngineError(
             f"The model's process ended twice on the same request ({reason}).", _SEE_LOG
         )
-        self._fail(error, _MAX_ATTEMPTS)
+        self._fail(error, least_attempts=_MAX_ATTEMPTS)
         if self._pending:
             self._start.begin()
         else:

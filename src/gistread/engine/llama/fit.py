@@ -54,6 +54,7 @@ class ModelSizes:
 
 
 def sizes_of(header: GgufHeader, batch_tokens: int) -> ModelSizes:
+    """The memory needs of a model that evaluates batches of this size."""
     memory = header.memory
     cell = memory.kv_bytes_per_token
     has_states = memory.kind in (MemoryKind.RECURRENT, MemoryKind.HYBRID)

@@ -294,6 +294,7 @@ def _check_format(path: Path, file: BinaryIO) -> None:
 
 
 def _header_from(path: Path, contents: Contents) -> GgufHeader:
+    """The header, from the contents that are of use."""
     arch = contents.text("general.architecture")
     title = contents.text("general.name")
     most_used = contents.most_used_type()
@@ -340,6 +341,7 @@ class _ArchitectureKeys:
 
 
 def _memory_of(contents: Contents, architecture: str) -> Memory:
+    """The kind and size of a model's memory, as its keys and its architecture tell."""
     keys = _ArchitectureKeys(contents, architecture)
     layers = min(keys.number("block_count"), _MOST_LAYERS)
     heads = keys.of_layers("attention.head_count", layers)
@@ -379,7 +381,7 @@ def _kv_numbers(keys: _ArchitectureKeys, heads: tuple[int, ...]) -> int:
     usual_interval = _HYBRID_INTERVAL if is_qwen_hybrid else 1
     interval = max(1, keys.number("full_attention_interval", usual_interval))
     numbers = 0
-    for layer in range(interval - 1, layers, interval):
+    for layer in range(interval - 1, layers, interval):  # The last of each interval
         usual_size = width // heads[layer] if heads[layer] else 0
         key_size = keys.number("attention.key_length", usual_size)
         value_size = keys.number("attention.value_length", usual_size)

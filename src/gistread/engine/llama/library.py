@@ -61,6 +61,7 @@ def ask_library() -> Library:
 
 
 def _too_new_instructions() -> EngineError:
+    """The error for a build that an illegal instruction ended."""
     options = f"--force-reinstall --no-deps --no-cache-dir --no-binary {_PACKAGE}"
     rebuild = pip_install(f"{options} {_PACKAGE}=={installed_version()}")
     return EngineError(
@@ -70,6 +71,7 @@ def _too_new_instructions() -> EngineError:
 
 
 def _unusable(reason: str) -> EngineError:
+    """The error for a llama.cpp that cannot be used; `reason`: what Python or the system said."""
     if missing := _MISSING.search(reason):
         return EngineError(
             f"llama.cpp needs {missing['library']}, which this system lacks.",

@@ -98,7 +98,7 @@ def gpu_maker() -> str:
     Empty if none is found.
     """
     if sys.platform == "darwin":
-        if platform.machine() != "arm64":
+        if platform.machine() != "arm64":  # Cards in older Macs count as none.
             return ""
         return APPLE
     for driver_file, maker in _DRIVERS.items():

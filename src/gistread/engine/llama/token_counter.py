@@ -74,7 +74,7 @@ class TokenCounter:
 
     def count(self, text: str) -> int | None:
         """Count tokens; None if only llama.cpp can. Callable from any thread."""
-        # Spaces of twice this length fill a block.
+        # A run of spaces twice as long as a block fills one, wherever it begins.
         starts = range(0, len(text) - _LONG_SPACE, _LONG_SPACE)
         if any(text[start : start + _LONG_SPACE].isspace() for start in starts):
             return None

@@ -195,6 +195,7 @@ class Connection:
             await client.aclose()
 
     def _open_client(self) -> "httpx2.AsyncClient":
+        """The client of the HTTP library, created at first. Raises UntrustedError."""
         if self._client is None:
             import httpx2  # slow to import
 

@@ -94,7 +94,8 @@ class ReadingPosition:
             self._looking_from = None  # The reading place is in view again.
         elif jumped:
             self._looking_from = start, end  # A look begins.
-        elif self._looking_from is not None:
+        else:  # A look goes on.
+            assert self._looking_from is not None
             self._read_on_from(self._looking_from)
 
     def _read_on_from(self, look: Range) -> None:

@@ -42,6 +42,7 @@ class Worker:
         self._scheduler: Scheduler | None = None
 
     def run(self) -> None:
+        """Load the model that the first message names, then work on requests for good."""
         reader = threading.Thread(target=self._read, name="reader", daemon=True)
         reader.start()
         _, message = self._inbox.get()
@@ -62,6 +63,7 @@ class Worker:
     # In the reader thread.
 
     def _read(self) -> None:
+        """Take messages until the connection closes, then end the process."""
         with contextlib.suppress(ConnectionError):
             for line in self._incoming:
                 try:
@@ -76,6 +78,7 @@ class Worker:
     def _receive(
         self, request_id: int, message: messages.Request | messages.Command
     ) -> None:
+        """Answer a count at once; queue other messages, and interrupt the main loop for them."""
         if isinstance(message, messages.Count):
             self._answer(request_id, message)
             return
@@ -90,6 +93,7 @@ class Worker:
     # In the main loop.
 
     def _load(self, message: messages.Load) -> None:
+        """Load the model, and reply whether that succeeded."""
         try:
             model = load(message, self.send)
         except GistreadError as error:

@@ -128,7 +128,7 @@ class Context:
         return length == 0
 
     def fork(self, source: int, target: int, length: int = -1) -> None:
-        """Let the empty sequence `target` share the first `length` tokens of `source`, or all.
+        """Let the empty sequence `target` share the first `length` tokens of `source`; -1: all.
 
         If the cache is not unified, all of them are copied.
         """
@@ -139,8 +139,10 @@ class Context:
 
         Later tokens shift to their place and keep their state.
         """
-        llama.llama_memory_seq_rm(self._memory, sequence, start, start + length)
-        llama.llama_memory_seq_add(self._memory, sequence, start + length, -1, -length)
+        end = start + length
+        llama.llama_memory_seq_rm(self._memory, sequence, start, end)
+        # -1: to the end of the sequence
+        llama.llama_memory_seq_add(self._memory, sequence, end, -1, -length)
 
     def can_cut_at(self, sequence: int, length: int) -> bool:
         """Whether a sequence can be cut to this length: cells that left a window are freed."""

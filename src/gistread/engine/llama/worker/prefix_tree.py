@@ -56,6 +56,7 @@ class PrefixTree:
         return best
 
     def extend(self, sequence: int, tokens: Sequence[int]) -> None:
+        """Add tokens at the end of a sequence."""
         leaf = self._leaves.get(sequence, self._root)
         if leaf.holders == {sequence}:
             leaf.tokens.extend(tokens)
@@ -79,6 +80,7 @@ class PrefixTree:
             at += len(node.tokens)
 
     def cut(self, sequence: int, length: int) -> None:
+        """Keep the first `length` tokens of a sequence, or all if it has fewer."""
         at = self.length(sequence)
         if at <= length:
             return

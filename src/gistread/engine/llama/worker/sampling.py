@@ -108,8 +108,9 @@ class FreeSampler:
 
 def _penalties(weights: Weights, repeat_penalty: float) -> object:
     """A sampler that makes recently decoded tokens less likely."""
+    no_penalty = 0.0  # By frequency and by presence
     return llama.llama_sampler_init_penalties(
-        weights.vocabulary, _PENALTY_WINDOW, repeat_penalty, 0.0, 0.0
+        weights.vocabulary, _PENALTY_WINDOW, repeat_penalty, no_penalty, no_penalty
     )
 
 

@@ -145,6 +145,7 @@ class Scheduler:
             if running >= self.model.info.parallel:
                 return
             pool = self._pool_of(request)
+            # `admit` gives it a sequence, or returns False until there is room for one.
             while pool not in full and not pool.admit(request):
                 less_urgent = [
                     other for other in pool.running if other.priority > priority
@@ -153,7 +154,8 @@ class Scheduler:
                     pool.release(less_urgent[-1])  # It waits again, and resumes later.
                 else:
                     full.add(pool)  # Later requests do not overtake this one
-            running += pool not in full
+            if pool not in full:
+                running += 1
 
     def _fill_batch(
         self, priority: Priority
@@ -196,6 +198,7 @@ class Scheduler:
             self._decodes = None
             self._owed_s = 0.0
             running = decoding + prompts
+        # Streams: all texts that decode together, or one prompt at a time.
         if isinstance(pool, Streams):
             return pool.compact(decoding) if running[0] in decoding else running[:1]
         return running
@@ -234,7 +237,10 @@ class Scheduler:
         return tokens / seconds if seconds > 0 else 0.0
 
     def _sample(self, request: ScheduledRequest, output: int) -> None:
-        """Sample a request's next token, and send or end its answer."""
+        """Sample a request's next token, and send or end its answer.
+
+        `output`: place in the last batch of the token before it.
+        """
         try:
             token = request.sampler.sample(self._pool_of(request).context, output)
         except ValueError as error:
@@ -271,6 +277,7 @@ class Scheduler:
             self._send(TextDelta(text, request.usage()), request.id)
 
     def _finish(self, request: ScheduledRequest, reply: Reply | None) -> None:
+        """Free what a request holds, and send its last reply, if any."""
         self._slots.save(request.prompt[: request.cacheable])
         self._pool_of(request).release(request)
         if isinstance(request.sampler, FreeSampler):

@@ -140,14 +140,16 @@ def _refuse(message: str) -> None:
 
 
 def main() -> None:
+    """Answer each line of standard input: the first with an empty text, if the template works."""
     limit_memory(_MOST_BYTES)
     template: Template | None = None
     for line in sys.stdin.buffer:
-        limit_cpu(_MOST_CPU_S)
+        limit_cpu(_MOST_CPU_S)  # For this line: counted from now on
         content = orjson.loads(line)
         try:
             if template is None:
-                template = Template(*content)
+                source, bos, eos = content
+                template = Template(source, bos, eos)
                 answer = {"text": ""}
             else:
                 prompt = [Message(role, text) for role, text in content]
