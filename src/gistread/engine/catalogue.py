@@ -112,7 +112,7 @@ class Recommendation:
 def estimate_fit(
     entry: CatalogueEntry, machine: Machine
 ) -> tuple[Literal["gpu", "memory", "nowhere"], MemoryFit]:
-    """Where the model fits, the GPU first."""
+    """Where the model fits, the GPU first, and how it fits there; in memory if nowhere."""
     on_gpu = _fit(entry, machine.gpu_bytes)
     if on_gpu.enough:
         return "gpu", on_gpu

@@ -115,7 +115,8 @@ class ReasoningFilter:
         self._trims = False  # Whether only white space followed the last thought
         self.thinking = False  # Whether the text so far ended inside a thought
         self.reasoned = False  # Whether there was a thought
-        self.began_unseen = begun  # Whether a thought was closed that no tag had opened
+        # Whether a thought was closed that no tag had opened, or is expected to be (`begun`)
+        self.began_unseen = begun
 
     def feed(self, text: str) -> tuple[str, bool]:
         """Add text. Return what can be passed on, and whether all passed on before was a thought.

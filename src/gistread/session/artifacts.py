@@ -57,11 +57,9 @@ class Artifacts:
 
     def pause(self) -> None:
         """Pause until `resume`; progress stays visible."""
-        self.paused = bool(self._due_names)
+        self.paused = bool(self._due_names)  # Otherwise there is nothing to resume.
         if self.progress:
             self._set(replace(self.progress, paused=True, seconds_left=None))
-        else:
-            self._set(None)
 
     def resume(self) -> None:
         self.paused = False
@@ -79,7 +77,7 @@ class Artifacts:
                 work = await ARTIFACTS[name].remaining(memory, engine)
                 if not work.complete:
                     await self._build(name, work, memory, engine)
-                self._due_names.pop(name, None)
+                self._due_names.pop(name, None)  # `forget` may have removed it.
         finally:
             if not self.paused:
                 self._set(None)

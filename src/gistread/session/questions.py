@@ -240,7 +240,7 @@ def question_of(
         upto = offset_of(upto, memory, furthest)
     if upto is not None:
         _check_bound(upto)
-    upto = extend_bound(passage, upto, book)
+    upto = extend_bound(passage, upto, book)  # The passage itself may be read.
     steps = options.get("steps", Steps.ALONE)
     if steps not in list(Steps):
         raise UsageError(f"Unknown steps {steps!r}.", f"Use {', '.join(Steps)}.")

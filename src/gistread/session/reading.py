@@ -54,11 +54,11 @@ class MemoryChoice:
     _task: str | None = None  # What the gists look for; None: as in the furthest memory
     _chosen: GistFocus | MemoryHeader | None = None
     # Whether to continue the model's own memory even if another is shown
-    own: bool = False
+    continues_own: bool = False
 
     def choose(self, focus_or_memory: GistFocus | MemoryHeader) -> None:
         self._chosen = focus_or_memory
-        self.own = True
+        self.continues_own = True
 
     def memories(self) -> list[MemoryHeader]:
         return [header for header in self.store.find(self.book) if header.pages]
@@ -125,7 +125,7 @@ class MemoryChoice:
         """
         if isinstance(chosen, GistFocus):
             return chosen
-        task = chosen
+        task = chosen  # None: none is chosen
         preset = self._config.preset
         if own:
             furthest = own[0].focus
@@ -138,14 +138,14 @@ class MemoryChoice:
         return GistFocus(find_preset(preset, self._presets), task or "")
 
     def keeps_shown(self, shown: GistMemory | None, own: GistMemory) -> bool:
-        """Whether to keep the memory shown.
+        """Whether to keep the memory shown; `own`: that of the model.
 
         Any model can answer over it, and rereading may take hours.
         """
         if isinstance(self._chosen, MemoryHeader):
             return not self._chosen.describes(own)
         # The user has asked for the model's own memory, or it has begun one.
-        if self.own or own.entries:
+        if self.continues_own or own.entries:
             return False
         if shown is None or not shown.entries:
             return False
@@ -244,7 +244,7 @@ class Reading:
         if self.state is ReadingState.OFFERED and self.writer is not None:
             self.choice.choose(self.writer.memory.focus)
         elif self.state is ReadingState.IDLE:
-            self.choice.own = True
+            self.choice.continues_own = True
         self.failure = None
         self.signal(Signal.READ)
 
@@ -310,7 +310,9 @@ class Reading:
             learned = await asyncio.to_thread(
                 self._paces.pace, engine.info.fingerprint, memory.mode.value
             )
-            self._expected = learned or self._expected
+            # What earlier books have shown is better than the rates of the engine.
+            if learned is not None:
+                self._expected = learned
         self._estimate(self.writer)
 
     def loaded(self, *, answering_apart: bool) -> None:

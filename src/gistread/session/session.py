@@ -302,7 +302,9 @@ class Session:
         Returns before it is loaded.
         """
         await self._drop_model(model)
-        self.reading.choice.own = False  # The next model does not reread the book.
+        self.reading.choice.continues_own = (
+            False  # The next model does not reread the book.
+        )
         if model:
             with self.reading.reported():
                 await self.models.choose_reading(model)

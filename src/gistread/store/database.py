@@ -377,7 +377,7 @@ def _readable_rows(old: Connection, table: str) -> Iterator[Row]:
                 yield row
             return  # No row is damaged.
         except _READ_ERRORS:
-            continue
+            continue  # Here is the damage: go on from the other end, or between.
     before, after = last_ids["ASC"], last_ids["DESC"]
     for identifier in range(before + 1, min(after, before + _MOST_PROBED)):
         with contextlib.suppress(*_READ_ERRORS):

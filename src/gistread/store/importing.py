@@ -194,7 +194,7 @@ def _import_marks(connection: Connection, sha256: str, records: list[Record]) ->
     for record in records:
         with _malformed_skipped:
             is_mark = record["kind"] == "gone" or decoded(Mark, record) is not None
-            known = latest.get(record["id"], record)
+            known = latest.get(record["id"], record)  # Itself, if it is the first
             is_later = float(record["changed_at"]) >= known["changed_at"]
             if is_mark and is_later:
                 latest[str(record["id"])] = record

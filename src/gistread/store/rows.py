@@ -227,6 +227,7 @@ def put_file(connection: Connection, file: BookFile) -> None:
     if known is not None and known.sha256:
         file = _with_known_text(file, known)
     path = encode_path(file.path)
+    # `decoded` also takes the fields of a data class in order.
     volumes = [astuple(volume) for volume in file.volumes]
     details = {**asdict(file), "path": path, "volumes": volumes}
     values = {

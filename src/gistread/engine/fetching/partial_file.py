@@ -133,7 +133,10 @@ def check_room(
     name: str,
     hint: str = "Free some space, or choose a smaller model.",
 ) -> None:
-    """Raises StorageError if the disk of this folder, which need not exist, has less free space."""
+    """Raises StorageError unless `needed_bytes` for `name` fit on the disk of a folder.
+
+    Some free space is left. The folder need not exist. `hint`: what the user can do.
+    """
     free_bytes = free_disk_bytes(folder)
     if free_bytes is None:
         return

@@ -44,6 +44,7 @@ class LoadError(EngineError):
         *,
         next_may_succeed: bool,
     ) -> None:
+        """`attempt`: the layout announced last; None if the load failed before."""
         super().__init__(message, hint)
         self.next_layout: int | None = None
         if next_may_succeed and attempt and attempt.remaining:

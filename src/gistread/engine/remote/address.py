@@ -77,7 +77,7 @@ def is_address(spec: str) -> bool:
 
 
 def parse_address(spec: str) -> ServerAddress:
-    """Raises EngineError for an invalid address, or one that contains a secret.
+    """Parse an address. Raises EngineError if it is invalid or contains a secret.
 
     >>> str(parse_address("https://example.org:443/v1/chat/completions#qwen"))
     'https://example.org/v1#qwen'

@@ -190,8 +190,8 @@ class RemoteEngine(Activity, Engine):
         if not requester.chat.model.dialect.has_prefix_cache:
             return NO_USAGE
         beginning = (*before, Message(last.role, prefix))
-        request = ChatRequest(beginning, Sampling(1), only_warms=True)
-        async with self._requester_for(beginning, 1) as requester:
+        request = ChatRequest(beginning, Sampling(max_tokens=1), only_warms=True)
+        async with self._requester_for(beginning, answer_tokens=1) as requester:
             completion = await requester.ask(request, priority)
         return completion.usage
 

@@ -309,8 +309,9 @@ class Requester:
             if isinstance(event, AnswerEnd):
                 incoming.ended = event
                 return
+            if not incoming.pieces:
+                incoming.first_piece_s = incoming.seconds
             incoming.pieces += 1
-            incoming.first_piece_s = incoming.first_piece_s or incoming.seconds
             self.activity.piece()
             incoming.reasoned_apart = incoming.reasoned_apart or event.reasoning
             passed, was_all_thought = incoming.reasoning.feed(event.text)
@@ -343,7 +344,7 @@ class _Incoming:
     text: str = ""  # Without thoughts, up to a stop string
     pieces: int = 0
     reasoned_apart: bool = False  # Whether the server reported separate reasoning text
-    first_piece_s: float = 0.0
+    first_piece_s: float = 0.0  # When the first piece came; 0 before
     ended: AnswerEnd = field(default_factory=lambda: AnswerEnd("end"))
     _began: float = field(default_factory=time.monotonic)
 

@@ -185,7 +185,10 @@ class _Loader:
         return layout, notice
 
     def _load_in(self, layout: Layout, batch_tokens: int, notice: str) -> LoadedModel:
-        """Raises LayoutError, or another EngineError if no layout can help."""
+        """Load the file in this layout; `notice`: what it reduces, for the user.
+
+        Raises LayoutError, or another EngineError if no layout can help.
+        """
         weights = self._weights(layout)
         # Hyperthreads only wait for each other: ggml's threads spin.
         threads = self.message.options.threads or physical_cores()
@@ -208,8 +211,10 @@ class _Loader:
                 )
         except MemoryError:
             raise _no_room(self.path, layout) from None
-        if layout.gpu_layers and not _warm_up(context, min(batch_tokens, layout.cells)):
-            raise _no_room(self.path, layout)
+        if layout.gpu_layers:
+            fits_card = _warm_up(context, min(batch_tokens, layout.cells))
+            if not fits_card:
+                raise _no_room(self.path, layout)
         placement = Placement(
             gpu_layers=layout.gpu_layers,
             layers=self.header.layers + 1,

@@ -89,7 +89,8 @@ class PromptCacheFiles:
         total_bytes = needed_bytes
         for status, path in latest_first:
             total_bytes += status.st_size
-            if total_bytes > self.limit_bytes or path.suffix != _SUFFIX:
+            is_partial = path.suffix != _SUFFIX
+            if total_bytes > self.limit_bytes or is_partial:
                 path.unlink(missing_ok=True)
 
     def _path(self, tokens: Sequence[int]) -> Path:

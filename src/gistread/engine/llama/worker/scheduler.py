@@ -174,7 +174,7 @@ class Scheduler:
             assert request.sequence is not None
             start = pool.evaluated(request)
             tokens = request.tokens[start : start + room]
-            if not tokens:
+            if not tokens:  # The batch is full.
                 break
             for position, token in enumerate(tokens, start):
                 # The token after the last one is sampled.

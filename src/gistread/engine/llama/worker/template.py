@@ -65,7 +65,7 @@ class Template:
         environment.globals["strftime_now"] = lambda form: date.today().strftime(form)
         self._bos = bos
         self._eos = eos
-        self._reasons = _CLOSE in source
+        self._knows_thoughts = _CLOSE in source
         self._template = environment.from_string(source if source.strip() else _PLAIN)
         trial = Message("user", _TRIAL)
         if _TRIAL not in self.render((trial,)):
@@ -125,7 +125,7 @@ class Template:
 
     def _without_reasoning(self, text: str) -> str:
         """A rendered prompt, with an empty thought if the model would begin with a thought."""
-        if not self._reasons:
+        if not self._knows_thoughts:
             return text
         tail = text[-_TAIL_CHARACTERS:].rstrip()
         if tail.endswith(_OPEN):
