@@ -96,6 +96,7 @@ def cell_pixels() -> tuple[int, int] | None:
     except (OSError, ValueError):
         return None
     rows, columns, width, height = struct.unpack("HHHH", answer)
+    # Some terminals give 0 for what they do not know.
     if rows and columns and width >= columns and height >= rows:
         return (width // columns, height // rows)
     return None

@@ -115,7 +115,7 @@ class LibraryQuestion:
             raise GistreadError(f"None of {books} has words of this question.")
         yield BooksNamed(tuple(named[:MOST_BOOKS]))
         engine = await load()
-        result = await checks.for_answer(engine, lambda: None)
+        result = await checks.for_answer(engine, begin=lambda: None)
         model = class_of(engine.info, result)
         preferred = await self._preferred(named, engine, model)
         if preferred is not None and preferred > 0:  # 0: the first, as it is
@@ -124,6 +124,7 @@ class LibraryQuestion:
         # An unreliable model mixes books up.
         most_sources = MOST_BOOKS if model.is_believed else 1
         sources = named[:most_sources]
+        # Also for `_by_words`, which cites a place in it.
         text = await asyncio.to_thread(self._passages, sources, matches)
         if not model.is_believed and self._asks_which:
             yield self._by_words(named[0])
@@ -295,12 +296,12 @@ class LibraryQuestion:
         paragraphs: list[Paragraph] = []
         chapters: list[Chapter] = []
         self._pieces = []
-        most = _PASSAGES // len(named)
+        most_of_each = _PASSAGES // len(named)
         for book in (candidate.book for candidate in named):
             chapter_start = len(text)
             title = " ".join(book.entry.title.split())
             book_text = self._shelf.text_of(book) or ""
-            hits = matches.in_book(book.indexed.id)[:most]
+            hits = matches.in_book(book.indexed.id)[:most_of_each]
             spans = [book.indexed.span(hit.number) for hit in hits]
             for start, end in join(spans, _untitled(book_text)):
                 heading_end = len(text) + len(title)
@@ -308,12 +309,14 @@ class LibraryQuestion:
                 paragraphs.append(heading)
                 text += f"{title}\n\n"
                 piece_start = len(text)
+                # From the book's offsets to those of `text`
                 shift = piece_start - start
                 paragraphs += [
                     Paragraph(match.start() + shift, match.end() + shift)
                     for match in _PARAGRAPH.finditer(book_text, start, end)
                 ]
-                self._pieces.append(_Piece(piece_start, end + shift, book, start))
+                piece = _Piece(piece_start, end + shift, book=book, offset=start)
+                self._pieces.append(piece)
                 text += f"{book_text[start:end]}\n\n"
             chapters.append(Chapter(title, chapter_start, len(text)))
         language = named[0].book.indexed.language

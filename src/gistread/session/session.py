@@ -302,9 +302,8 @@ class Session:
         Returns before it is loaded.
         """
         await self._drop_model(model)
-        self.reading.choice.continues_own = (
-            False  # The next model does not reread the book.
-        )
+        # The next model does not reread the book.
+        self.reading.choice.continues_own = False
         if model:
             with self.reading.reported():
                 await self.models.choose_reading(model)
@@ -396,10 +395,12 @@ class Session:
         return jobs
 
     def _may_check(self) -> bool:
+        """Whether the model is to be checked, and is loaded."""
         is_loaded = self.reading.state in (ReadingState.RUNNING, ReadingState.DONE)
         return self.reading.check_due and is_loaded
 
     def _may_build(self) -> bool:
+        """Whether artifacts are to be built, and no model is being loaded or waits for its turn."""
         is_settled = self.reading.state not in (
             ReadingState.NO_MODEL,
             ReadingState.LOADING,

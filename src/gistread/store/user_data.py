@@ -303,7 +303,7 @@ class UserData(Database):
         except StorageError as error:
             self.problem = str(error)
             return []
-        self.problem = self.notice
+        self.problem = self.notice  # Of a damaged file, some rows may be lost.
         return list(filter(None, map(book_of, rows)))
 
     def _text(self, sha256: str) -> Mapping[str, Any]:

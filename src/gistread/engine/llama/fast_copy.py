@@ -48,7 +48,7 @@ def copy_path(header: GgufHeader, folder: Path) -> Path:
 
 
 def find_copy(header: GgufHeader, folder: Path) -> Path | None:
-    """Path of the copy, if there is one. A damaged one is removed."""
+    """Path of the copy, if there is one that is of use. A damaged one is removed."""
     path = copy_path(header, folder)
     with contextlib.suppress(OSError):
         if not path.stat().st_size:

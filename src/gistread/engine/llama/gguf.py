@@ -421,7 +421,7 @@ class _Reader:
         self._contents = Contents()
 
     def read(self) -> Contents:
-        """Raises _DamagedError, OSError."""
+        """Read the header from after the version to its end. Raises _DamagedError, OSError."""
         contents = self._contents
         tensors = self._number("Q")
         pairs = self._number("Q")
@@ -429,7 +429,7 @@ class _Reader:
             raise _DamagedError
         for _ in range(pairs):
             self._pair()
-        # As llama.cpp does.
+        # llama.cpp takes no others either.
         alignments = [1 << bits for bits in range(_MOST_ALIGNMENT_BITS + 1)]
         if contents.pairs.get(_ALIGNMENT, _DEFAULT_ALIGNMENT) not in alignments:
             raise _DamagedError

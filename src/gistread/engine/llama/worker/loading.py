@@ -230,6 +230,7 @@ class _Loader:
         return LoadedModel(weights, context, info, cache_files, streams)
 
     def _weights(self, layout: Layout) -> Weights:
+        """Load the weights, the adapter and the chat template. Raises EngineError."""
         handle = _open(self.path, self.send, layout.gpu_layers)
         # In the copy, the adapter is part of the weights.
         adapter = "" if self.is_copy else str(self.header.adapter or "")
@@ -243,6 +244,7 @@ class _Loader:
             ) from None
 
     def _info(self, window: int, placement: Placement) -> EngineInfo:
+        """What the client is told about the model; also of a copy it has the model's name."""
         weights = self.header.quantization
         if self.is_copy:
             weights = f"{FAST} copy of {weights}"

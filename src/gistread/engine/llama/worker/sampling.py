@@ -214,6 +214,6 @@ def _array(data: "np.ndarray[Any, Any]") -> Any:
     return llama.llama_token_data_array(
         data=data.ctypes.data_as(llama.llama_token_data_p),
         size=len(data),
-        selected=-1,
+        selected=-1,  # None yet
         sorted=False,
     )

@@ -32,6 +32,7 @@ from gistread.engine.protocol import (
 # Weight of earlier batches in the rate of a phase, from batch to batch
 _REMEMBERED = 0.9
 _STATUS_INTERVAL_S = 0.1
+_NEVER_S = -1.0  # Before any time of a clock
 # Seconds of decoding for each second of prompts, on a processor. Favouring prompts lets more
 # sequences decode together.
 _DECODE_WEIGHT = 0.3
@@ -215,7 +216,8 @@ class Scheduler:
         has_one_each = len(tokens) == len(chosen)
         phase = Phase.DECODE if has_one_each else Phase.PREFILL
         rate = self._rate_of(phase, len(tokens), elapsed)
-        if self._clock() - self._reported_s.get(phase, -1.0) >= _STATUS_INTERVAL_S:
+        reported_s = self._reported_s.get(phase, _NEVER_S)
+        if self._clock() - reported_s >= _STATUS_INTERVAL_S:
             self._reported_s[phase] = self._clock()
             fraction = evaluated / len(first.prompt) if phase is Phase.PREFILL else None
             self._send(EngineState(phase, fraction, rate, first.priority), 0)

@@ -195,11 +195,10 @@ class Slots(SequencePool):
         """
         if self.context.weights.can_roll_back:
             source, length = self._tree.find(tokens)
-            if (
-                source is None
-                or length == self._tree.length(source)
-                or self.context.can_cut_at(source, length)
-            ):
+            if source is None:
+                return None, 0
+            is_whole = length == self._tree.length(source)
+            if is_whole or self.context.can_cut_at(source, length):
                 return source, length
         source, length = self._tree.find_whole(tokens)
         # The state of a running sequence changes: only an idle one can be continued or copied.

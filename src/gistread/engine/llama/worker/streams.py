@@ -85,6 +85,7 @@ class Streams(SequencePool):
             request.sequence = gap
             texts[gap] = request
             self._running[gap] = request
+        # They run, so each has a stream: 0 is for the type checker.
         return sorted(requests, key=lambda request: request.sequence or 0)
 
     def _first_gap(self, streams: Collection[int]) -> int | None:
@@ -139,13 +140,14 @@ def _reusable(
     start = common_prefix(cached, tokens)
     sought = tokens[start : start + _LEAST_MOVED]
     if not start or not request.allow_kv_shift or len(sought) < _LEAST_MOVED:
-        return _Reusable(start, 0, 0)
+        return _Reusable(start, start=0, dropped=0)
     # Bytes are searched in C.
     cached_bytes = array("i", cached).tobytes()
     sought_bytes = array("i", sought).tobytes()
     offset = cached_bytes.find(sought_bytes, start * _TOKEN_BYTES)
-    if offset < 0 or offset % _TOKEN_BYTES:
-        return _Reusable(start, 0, 0)
-    at = offset // _TOKEN_BYTES
-    moved = common_prefix(cached[at:], tokens[start:])
-    return _Reusable(start + moved, start, at - start)
+    is_at_token = offset % _TOKEN_BYTES == 0
+    if offset < 0 or not is_at_token:
+        return _Reusable(start, start=0, dropped=0)
+    found_at = offset // _TOKEN_BYTES
+    moved = common_prefix(cached[found_at:], tokens[start:])
+    return _Reusable(start + moved, start=start, dropped=found_at - start)
