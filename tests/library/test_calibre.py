@@ -52,7 +52,7 @@ def test_calibre_gives_title_authors_series_and_tags_and_one_format(
     (book / "The Lamp - Ada Ro.txt").write_text(PROSE)
     (book / "The Lamp - Ada Ro.md").write_text(f"# lamp\n\n{PROSE}")
     catalogue, added = add(tmp_path)
-    assert (added.new, added.scratch) == (1, 0)
+    assert (added.new, added.no_books) == (1, 0)
     (file,) = catalogue.read().files.values()
     assert (file.title, file.authors, file.path.suffix) == (
         "The Lamp",
@@ -115,7 +115,7 @@ def test_files_of_programs_and_data_are_left_out_and_counted(tmp_path: Path) -> 
     modules.mkdir(parents=True)
     (modules / "story.txt").write_text(PROSE)
     _, added = add(tmp_path)
-    assert (added.new, added.scratch) == (1, 3)
+    assert (added.new, added.no_books) == (1, 3)
     assert describe_added(added) == "1 book added, 3 files left out as no book."
 
 
@@ -127,7 +127,7 @@ def test_texts_of_a_program_are_left_out_and_its_books_are_not(tmp_path: Path) -
     (docs / "guide.epub").write_bytes(epub({"a.xhtml": page(f"<p>{PROSE}</p>")}))
     (tmp_path / "lamp.txt").write_text(PROSE)
     catalogue, added = add(tmp_path)
-    assert (added.new, added.scratch) == (2, 1)
+    assert (added.new, added.no_books) == (2, 1)
     names = sorted(path.name for path in catalogue.read().paths)
     assert names == ["guide.epub", "lamp.txt"]
 
@@ -139,7 +139,7 @@ def test_exported_notes_are_no_book(tmp_path: Path) -> None:
     (tmp_path / "lamp-notes.md").write_text(notes)
     (tmp_path / "lamp.md").write_text(PROSE)
     _, added = add(tmp_path)
-    assert (added.new, added.scratch) == (1, 1)
+    assert (added.new, added.no_books) == (1, 1)
 
 
 def test_text_in_an_old_encoding_is_a_book(tmp_path: Path) -> None:
@@ -147,4 +147,4 @@ def test_text_in_an_old_encoding_is_a_book(tmp_path: Path) -> None:
         "Лампа горела всю ночь. ".encode("cp1251") * 100
     )
     _, added = add(tmp_path)
-    assert (added.new, added.scratch) == (1, 0)
+    assert (added.new, added.no_books) == (1, 0)

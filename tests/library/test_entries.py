@@ -110,7 +110,7 @@ def test_a_removed_book_stays_out_until_it_is_opened_or_added(
     path = text("tale.txt", "A Tale")
     add_folder(books.catalogue, path.parent, never)
     books.catalogue.remove(books.entries[0].ids)
-    assert add_folder(books.catalogue, path.parent, never).removed == 1
+    assert add_folder(books.catalogue, path.parent, never).left_out == 1
     assert books.titles == []
     add_file(books.catalogue, path)
     assert books.titles == ["A Tale"]

@@ -296,6 +296,7 @@ def _file_name(headers: Mapping[str, str], url: str, media_type: str) -> str:
     sent_type = sent_type.strip().lower()
     type_suffix = BOOK_SUFFIXES.get(sent_type) or BOOK_SUFFIXES.get(media_type) or ""
     if not type_suffix:
+        # The suffix of the name stays.
         if not dot:
             return safe_file_name(name)
         return f"{safe_file_name(stem)}.{safe_file_name(suffix)}"

@@ -59,7 +59,7 @@ def _page(feed: Feed) -> CataloguePage:
     shelves = feed.shelves
     numbered = [shelf for shelf in shelves if _GUTENBERG_BOOK.search(shelf.feed)]
     if numbered and not feed.books:
-        return CataloguePage(tuple(numbered), (), feed.next)
+        return CataloguePage(books=tuple(numbered), next=feed.next)
     return CataloguePage(feed.books, shelves, feed.next)
 
 

@@ -37,7 +37,7 @@ _LONGEST_LINE = 60
 # The smallest picture first: a terminal shows no more
 _COVERS = ("http://opds-spec.org/image/thumbnail", "http://opds-spec.org/image")
 _FEED_TYPES = ("application/atom+xml", "application/opds+json")
-_ANY_TYPE = ("",)
+_ANY_TYPE = ("",)  # Every type begins so.
 _DESCRIPTION_TYPE = "application/opensearchdescription+xml"
 # What parsing raises for a document of another form
 _MALFORMED = (
@@ -150,8 +150,9 @@ def _parse_xml(data: bytes) -> etree._Element:
 
 
 def _parse_atom(root: etree._Element, url: str) -> Feed:
+    """The feed of a document of OPDS 1.2. Raises one of `_MALFORMED`."""
     if root.tag == f"{_ATOM}entry":  # The whole entry of one book
-        return Feed("", (_atom_book(root, url),))
+        return Feed(title="", books=(_atom_book(root, url),))
     if root.tag != f"{_ATOM}feed":
         raise ValueError("no feed")
     entries = [_atom_book(entry, url) for entry in root.iterfind(f"{_ATOM}entry")]
@@ -211,6 +212,7 @@ def _text(element: etree._Element, path: str) -> str:
 
 
 def _parse_json(document: Mapping[str, Any], url: str) -> Feed:
+    """The feed of a document of OPDS 2.0. Raises one of `_MALFORMED`."""
     metadata = document["metadata"]
     links = document.get("links", [])
     books = [_json_book(publication, url) for publication in _publications(document)]

@@ -23,7 +23,7 @@ class PrintedAnswer:
     answered: Answered
     place_of: PlaceOf
     document: Json  # What `--json` prints
-    more: Json  # What only a template may print, too
+    more: Json  # Further fields, which only a template can print
 
     def write_fields(self, arguments: argparse.Namespace) -> None:
         """Print the fields as JSON or by the template, if the command line wants either."""
@@ -100,7 +100,7 @@ def _print_sources(answered: Answered, place_of: PlaceOf) -> None:
     for number, citation in enumerate(answered.citations, start=1):
         place = place_of(citation)
         if citation.tells:
-            # In the words of the model, hence without quotation marks.
+            # What another passage says, in the words of the model: without quotation marks.
             rivals.append(f"{citation.tells} ({place})")
         else:
             quote = " ".join(citation.quote.split())

@@ -125,7 +125,9 @@ class _Drawn:
 def _drawn(text: str) -> _Drawn:
     from gistread.tui.answer_markup import drawn_text  # 0.2 s, while the model answers
 
-    return _Drawn(*drawn_text(sanitize(text), shutil.get_terminal_size().columns))
+    columns = shutil.get_terminal_size().columns
+    drawn, spans = drawn_text(sanitize(text), columns)
+    return _Drawn(drawn, spans)
 
 
 def _last_words(line: str) -> str:

@@ -599,6 +599,7 @@ def _book_name(text: str) -> str:
 
 
 def _export_parts(text: str) -> frozenset[str]:
+    """The parts named in `--only`, separated by commas."""
     parts = frozenset(part.strip() for part in text.split(","))
     unknown = sorted(parts.difference(EXPORT_PARTS))
     if unknown:

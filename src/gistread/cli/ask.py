@@ -89,6 +89,7 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.question = _question_on_standard_input(arguments.book)
     if getattr(arguments, "continue"):
         _fill_in_continued(arguments)
+    # Under --all, the question is typed in the place of the book.
     _check_question(arguments.book if arguments.all else arguments.question)
     arguments.template = _template(arguments)
     if arguments.all:
@@ -277,6 +278,7 @@ async def _answer(
                 answered = await print_answered(events, line, place_of, arguments)
             _warn_of_bound(question, book, answered)
             record = _with_answer(record, question, memory, answered, printer.trace)
+            # If it could not be saved before, that was said then.
             _save(book, record, tells=is_saved)
             document = _document(
                 config.reader, question, memory, printer.trace, answered
@@ -305,7 +307,7 @@ def _continued_thread(book: Book, arguments: argparse.Namespace) -> SavedThread 
     thread = None
     if getattr(arguments, "continue") or arguments.thread:
         threads = UserData(default_paths()).threads(book.sha256)
-        number = arguments.thread or len(threads)
+        number = arguments.thread or len(threads)  # The last one
         if not 1 <= number <= len(threads):
             raise UsageError(
                 "There is no such thread of questions.",
@@ -499,8 +501,8 @@ async def _tell_cost(session: Session, memory: GistMemory, upto: int | None) -> 
     tokens_sent = f" and sends about {tokens:,} tokens" if tokens else ""
     advice = ""
     cheaper = await find_cheaper(session, seconds, upto)
-    if cheaper:
-        reader, *_ = cheaper
+    if cheaper is not None:
+        reader, _ = cheaper
         advice = f" `--reader {reader}` is quicker."
     say(f"{session.reader} takes {duration}{tokens_sent}.{advice}")
 

@@ -68,6 +68,7 @@ def _refuse_options_for_one_book(arguments: argparse.Namespace) -> None:
     names = [name for name in _FOR_ONE_BOOK if getattr(arguments, name)]
     if not names:
         return
+    # The question stands in the place of BOOK, so a second argument is parsed as the question.
     if names == ["question"]:
         refused = "two arguments"
     else:
@@ -94,9 +95,14 @@ async def _answer(
     def place_of(citation: Citation) -> str:
         return _place(citation, question)
 
-    chosen = (arguments.model or "", arguments.asking_model or "")
     with ProgressLine() as line:
-        opening = answering_models(config, paths, chosen, on_event)
+        opening = answering_models(
+            config,
+            paths,
+            on_event,
+            model=arguments.model or "",
+            asking_model=arguments.asking_model or "",
+        )
         async with opening as (models, checks):
             printer = _BookPrinter(line)
             async with aclosing(question.stream(models.load_asking, checks)) as stream:
@@ -127,8 +133,7 @@ class _BookPrinter:
 
     def _print(self, event: BooksNamed) -> None:
         # The first event names the likeliest books, a later one the book that the model prefers.
-        is_first = not self.books
-        if not is_first:
+        if self.books:
             title = event.books[0].book.entry.title
             self.line.say(f"The model takes it to be about {title}.")
         else:

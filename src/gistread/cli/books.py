@@ -81,6 +81,7 @@ def _refuse_list_options(arguments: argparse.Namespace) -> None:
 
 
 def _list(catalogue: Catalogue, arguments: argparse.Namespace) -> ExitStatus:
+    """List the chosen books. Fails if no book matches."""
     entries = library_entries()
     shown = _chosen(entries, arguments)
     memories = _furthest_memories()
@@ -226,6 +227,7 @@ def _change(
 
 
 def _add(catalogue: Catalogue, path: Path) -> AddResult:
+    """Add a file or a folder, with progress. Raises BookError, StorageError."""
     with ProgressLine() as line:
 
         def is_cancelled() -> bool:
@@ -267,8 +269,8 @@ def _change_document(
     return {
         "added": sum(result.new for result in added),
         "known": sum(result.known for result in added),
-        "left_out": sum(result.removed for result in added),
-        "no_books": sum(result.scratch for result in added),
+        "left_out": sum(result.left_out for result in added),
+        "no_books": sum(result.no_books for result in added),
         "failed": failures,
         "removed": [str(entry.path or entry.title) for entry in removed],
     }

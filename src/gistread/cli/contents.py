@@ -70,6 +70,7 @@ def _toc(arguments: argparse.Namespace) -> None:
 
 
 def _recap(arguments: argparse.Namespace) -> ExitStatus:
+    """Tell the story up to the bound. Fails if there is none."""
     book = open_named(arguments.book)
     memory = longest_memory(book, saved_memories(book, arguments.book))
     bound = story_bound(arguments.upto, memory, "tells the whole book")

@@ -91,7 +91,9 @@ class ExportChoice:
 
 def choice_of(arguments: argparse.Namespace, form: Form) -> ExportChoice:
     """What the command line chooses."""
-    return ExportChoice(form, arguments.only, arguments.doubted, arguments.upto)
+    return ExportChoice(
+        form, only=arguments.only, doubted=arguments.doubted, upto=arguments.upto
+    )
 
 
 def gather(book: Book, path: Path | None, choice: ExportChoice) -> Export:
@@ -113,6 +115,7 @@ def gather(book: Book, path: Path | None, choice: ExportChoice) -> Export:
     if choice.only:
         export = _only(export, choice.only)
     elif form is ExportFormat.ANKI:
+        # Names are none of the parts that `--only` chooses.
         export = replace(export, names=names_to_learn(book, user_data))
     if isinstance(form, OtherFormat):
         export = replace(export, command_name=_command_name(book, path))

@@ -44,6 +44,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 
 async def _get(name: str, arguments: argparse.Namespace) -> ExitStatus:
+    """Find the book, download it and add it; show what was found if that is several."""
     async with open_catalogue(Network(), _login(name, arguments)) as catalogue:
         book = None if arguments.catalogue else _book_by_name(name)
         if book is None:
@@ -165,6 +166,7 @@ def _document(book: OfferedBook) -> Json:
 async def _download(
     catalogue: CatalogueClient, file: Acquisition, folder: Path
 ) -> Path:
+    """Download with progress; return the path of the book. Raises GistreadError."""
     with ProgressLine() as line:
 
         def show(progress: BookProgress) -> None:

@@ -423,9 +423,8 @@ class Library:
             library_question = LibraryQuestion(question, shelf, self._config)
             if not library_question.books:
                 raise GistreadError("The user has begun none of these books.")
-            chosen = (self._model, "")
             opening = answering_models(
-                self._config, shelf.paths, chosen, lambda *_: None
+                self._config, shelf.paths, lambda *_: None, model=self._model
             )
             async with opening as (models, checks):
                 stream = library_question.stream(models.load_asking, checks)
@@ -536,7 +535,10 @@ async def _answer(
     models: ModelPair,
     cite: Callable[[Citation], Json],
 ) -> Json:
-    """Report the steps as progress; return the answer with its sources, and the steps in words."""
+    """Report the steps as progress; return the answer with its sources, and the steps in words.
+
+    `places` names the places in steps; None: only books are named. `cite`: a source as JSON.
+    """
     steps: list[str] = []
     answered: reader_events.Answered | None = None
     async with aclosing(stream) as events:

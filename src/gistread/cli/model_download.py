@@ -148,16 +148,15 @@ def _confirm(plan: Plan, folder: Path, *, yes: bool) -> None:
 
 
 async def _download(plan: Plan, folder: Path, network: Network) -> Path:
-    last_notice = ""
+    """Download with progress; return the path of the model. Raises GistreadError."""
+    last_problem = ""
     with ProgressLine() as line:
 
         def show(progress: Progress) -> None:
-            nonlocal last_notice
-            # The problem, without the seconds to the next attempt
-            notice, _, _ = progress.notice.partition("; again")
-            if notice and notice != last_notice:
-                line.say(f"{capitalised(notice)}.")
-            last_notice = notice
+            nonlocal last_problem
+            if progress.problem and progress.problem != last_problem:
+                line.say(f"{capitalised(progress.problem)}.")
+            last_problem = progress.problem
             line.show(f"{progress_bar(share_of(progress))}  {progress_text(progress)}")
 
         try:

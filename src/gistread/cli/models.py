@@ -60,20 +60,20 @@ class _Role(NamedTuple):
     """What a model is for."""
 
     setting: str
-    chosen: str  # The message once a model is chosen
-    unset: str  # The message once none is chosen any more
+    chosen_message: str  # Once a model is chosen
+    unset_message: str  # Once none is chosen any more
 
 
 _ROLES = {
     "reading": _Role(
         setting="model",
-        chosen="{} is now the default model.",
-        unset="There is no default model now.",
+        chosen_message="{} is now the default model.",
+        unset_message="There is no default model now.",
     ),
     "asking": _Role(
         setting="asking_model",
-        chosen="{} now answers questions.",
-        unset="The reading model now answers questions, too.",
+        chosen_message="{} now answers questions.",
+        unset_message="The reading model now answers questions, too.",
     ),
 }
 _INDENT = "    "
@@ -287,25 +287,25 @@ def _use(arguments: argparse.Namespace) -> None:
     }
     report(arguments, document, ())
     if choice.setting:
-        say(role.chosen.format(choice.name))
+        say(role.chosen_message.format(choice.name))
     else:
-        say(role.unset)
+        say(role.unset_message)
 
 
 def _choice_of_file(model: str) -> _Choice:
     """The model in a file of this machine, `MODEL` or `MODEL+ADAPTER`. Raises EngineError."""
     name, adapter = split_adapter(model)
     path = resolve_model(name).absolute()
-    check_writes_text(read_header(path))
+    header = read_header(path)
+    check_writes_text(header)
     # The starter is saved by name because its path depends on the Python environment.
     setting = name if name in (STARTER, STARTER_BASE) else str(path)
     if adapter:
         adapter_path = Path(adapter).expanduser().absolute()
         setting = f"{setting}+{adapter_path}"
         header_of(find_source(setting))  # Checks that the adapter fits the model.
-    shown_name = setting
-    if name != STARTER_BASE:
-        shown_name = read_header(path, fingerprint=False).name
+    # Its file is also that of the starter: only the setting tells them apart.
+    shown_name = setting if name == STARTER_BASE else header.name
     return _Choice(setting, plain_name(shown_name), path)
 
 
@@ -329,7 +329,7 @@ def _remove(arguments: argparse.Namespace) -> None:
     for file in deleted:
         say(f"Deleted {one_line(file)}.")
     for role in unset:
-        say(role.unset)
+        say(role.unset_message)
 
 
 def _downloaded_model(name: str) -> Path:
@@ -401,6 +401,7 @@ def _check(arguments: argparse.Namespace) -> ExitStatus:
 async def _run_check(
     model: ModelSource, config: Config
 ) -> tuple[CheckResult, EngineInfo]:
+    """Load the model and check it, with progress. Raises EngineError."""
     with ProgressLine() as line:
         async with open_engine(model, config, line) as engine:
             line.show(f"checking {engine.info.name} …")

@@ -100,6 +100,7 @@ def load_settings(arguments: argparse.Namespace) -> Config:
     """The settings, overridden by the command line. Raises UsageError."""
     config = load_config(default_paths().config_file)
     if getattr(arguments, "model", None):
+        # A model that is named also answers, unless another one is named for that.
         config = replace(config, asking_model="")
     options = (
         "asking_model",

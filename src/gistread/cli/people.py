@@ -73,6 +73,7 @@ def _list_names(
 
 
 def _name_line(entity: Entity, book: Book) -> str:
+    """Mentions, kind, first place and name: `   214  person    1%  Emma  (Miss Woodhouse)`."""
     first = format_place(entity.first, len(book.text))
     others = ""
     if entity.others:

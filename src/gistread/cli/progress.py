@@ -24,6 +24,7 @@ class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
     def __init__(self) -> None:
         self._stream = sys.stderr
         self._live = self._stream.isatty() and not is_quiet()
+        # Without a terminal, the first line waits ten seconds, too.
         self._drawn_at = 0.0 if self._live else time.monotonic()
         self._shown = ""
 

@@ -187,15 +187,15 @@ async def open_engine(
 ) -> AsyncIterator[Engine]:
     """An engine with this model loaded. Raises EngineError."""
     engine = new_engine(model, config, default_paths())
-    notice = ""
+    last_notice = ""
 
     def show(state: EngineState) -> None:
-        nonlocal notice
-        if state.is_fault and state.notice != notice:
+        nonlocal last_notice
+        if state.is_fault and state.notice != last_notice:
             line.say(f"Note: {state.notice}")
         elif state.phase is Phase.LOADING:
             line.show(engine_line(state, model.name))
-        notice = state.notice
+        last_notice = state.notice
 
     engine.watch(show)
     try:
@@ -209,21 +209,23 @@ async def open_engine(
 async def answering_models(
     config: Config,
     paths: Paths,
-    chosen: tuple[str, str],
     on_event: Callable[[ModelPair, session_events.SessionEvent], None],
+    *,
+    model: str = "",
+    asking_model: str = "",
 ) -> AsyncIterator[tuple[ModelPair, ModelChecks]]:
     """The models for a question about all books, and their checks.
 
-    `chosen`: names of the reading and the asking model, empty for the usual. Raises EngineError.
+    `model`: name of the reading model; `asking_model`: of the one that answers. Empty: the usual.
+    Raises EngineError.
     """
 
     def listener(event: session_events.SessionEvent) -> None:
         on_event(models, event)
 
     models = ModelPair(engine_maker(config, paths), config, listener)
-    reading_model, asking_model = chosen
     try:
-        await models.choose(reading_model, asking_model)
+        await models.choose(model, asking_model)
         yield models, ModelChecks(paths)
     finally:
         await models.close()

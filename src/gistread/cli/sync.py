@@ -62,6 +62,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 
 async def _log_in(arguments: argparse.Namespace, paths: Paths) -> ExitStatus:
+    """Check the login, and save the account. Raises GistreadError."""
     password = _password(arguments.user)
     account = new_account(arguments.server, arguments.user, password, paths)
     if sends_in_clear(account):
@@ -97,6 +98,7 @@ def _password(user: str) -> str:
 async def _status(
     arguments: argparse.Namespace, config: Config, paths: Paths
 ) -> ExitStatus:
+    """Show the account, and whether the server accepts its login."""
     account = find_account(config, paths)
     if account is None or not account.key:
         report(arguments, {"server": None}, ("Progress sync is off.",))
@@ -234,6 +236,7 @@ class _SyncBook(Protocol):
 async def _sync_books(
     arguments: argparse.Namespace, files: list[_BookFile], sync_book: _SyncBook
 ) -> ExitStatus:
+    """Push or pull these books. A file that cannot be read stops no other book."""
     is_only = bool(arguments.book)
     results: list[_Result] = []
     for file in files:

@@ -83,6 +83,7 @@ class _Card:
 
 
 def _cards(export: Export) -> Iterator[_Card]:
+    """The cards of highlights, then of answers, then of names."""
     book = export.book
     for mark in quoted_marks(export.marks):
         yield from _highlight_cards(book, mark)
@@ -133,7 +134,7 @@ def _name_cards(book: Book, entity: Entity, span: tuple[int, int]) -> Iterator[_
     if entity.others:
         lines.append(f"Also: {', '.join(entity.others)}")
     lines.append(_place(book, start))
-    yield _Card("name", before, name, after, "\n".join(lines))
+    yield _Card("name", before=before, hidden=name, after=after, back="\n".join(lines))
 
 
 def _question_card(book: Book, saved: SavedQuestion, guid: str) -> _Card:
@@ -148,8 +149,14 @@ def _question_card(book: Book, saved: SavedQuestion, guid: str) -> _Card:
         lines.append(f"{in_quotes(doubted)}: {mark.message}")
     tells = [citation.tells for citation in saved.citations if citation.tells]
     lines += [f"Another passage says {in_quotes(words)}" for words in tells]
-    back = "\n".join(lines)
-    return _Card("question", f"{saved.question}\n", answer, "", back, guid)
+    return _Card(
+        "question",
+        before=f"{saved.question}\n",
+        hidden=answer,
+        after="",
+        back="\n".join(lines),
+        guid=guid,
+    )
 
 
 def _quote_line(book: Book, citation: Citation) -> str:
@@ -179,9 +186,10 @@ def _is_doubted(saved: SavedQuestion) -> bool:
 def _gap(quote: str) -> re.Match[str] | None:
     """The first name of a quote, or its longest word; None if it has no words."""
     words = list(_WORD.finditer(quote))
+    # The first word may have its capital only from the beginning of the quote.
     for word in words[1:]:
         is_capital = word[0][0].isupper()
-        before_space = quote[word.start() - 2]
+        before_space = quote[word.start() - 2]  # The end of the word before
         begins_sentence = before_space in _SENTENCE_ENDS
         if is_capital and not begins_sentence:
             return word

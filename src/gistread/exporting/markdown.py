@@ -62,6 +62,7 @@ def as_markdown(export: Export) -> str:
 
 
 def _marks_section(export: Export) -> Iterator[str]:
+    """The marks by chapter, then those whose words are not in the text."""
     book = export.book
     placed = [mark for mark in export.marks if not mark.lost]
     if placed:
@@ -84,6 +85,7 @@ def _questions_section(export: Export) -> Iterator[str]:
 
 
 def _gists_section(export: Export) -> Iterator[str]:
+    """The gists by chapter; nothing without a memory."""
     entries = export.gists
     has_sections = bool(entries or export.ahead)
     if export.memory is None or not has_sections:
@@ -370,6 +372,7 @@ def _item_text(item: _Item, known: Collection[str]) -> str:
 
 
 def _items(export: Export) -> Iterator[_Item]:
+    """The marks and notes, then the questions that are answered."""
     book = export.book
     for mark in quoted_marks(export.marks):
         blocks = _mark(book, replace(mark, note=""), chapter_of(book, mark))

@@ -43,15 +43,16 @@ class Unreadable:
 class AddResult:
     new: int = 0  # Books added
     known: int = 0  # Books already in the library, here or elsewhere
-    removed: int = 0  # Books removed from the list earlier, not added again
+    # Books that the user took out of the list earlier: not added again
+    left_out: int = 0
     failed: list[Unreadable] = field(default_factory=list)
     folder: Path | None = None  # The folder being scanned
-    scratch: int = 0  # Files that are clearly no books, left out
+    no_books: int = 0  # Files with a book's suffix that are clearly none
     cut: str = ""  # Why the scan ended early; empty if it did not
 
     @property
     def books(self) -> int:
-        return self.new + self.known + self.removed
+        return self.new + self.known + self.left_out
 
 
 def add(
@@ -94,7 +95,7 @@ def add_folder(
 ) -> AddResult:
     """Add all books below a folder but those removed before; if stopped, those found so far.
 
-    Raises StorageError.
+    `report` gets the result so far after each book. Raises StorageError.
     """
     folder = absolute(folder)
     calibre = metadata_of_library(folder)
@@ -114,7 +115,7 @@ def add_folder(
                 added.failed.append(Unreadable(path, _reason(path, error)))
                 continue
             if _id_of(file) in known.removed:
-                added.removed += 1
+                added.left_out += 1
             elif file.digest in digests:
                 added.known += 1
             else:
@@ -235,7 +236,7 @@ def _book_files(
                 reason = f"{name} is a link out of the folder."
                 added.failed.append(Unreadable(path, reason))
             elif _is_no_book(path, of_program):
-                added.scratch += 1
+                added.no_books += 1
             else:
                 yield path
 
@@ -281,6 +282,7 @@ def add_volumes(
     """
 
     def open_volume(volume: Path) -> Book:
+        """Raises BookError, also for a series."""
         book = open_cached(volume, texts, encodings=encodings)
         if book.volumes:
             raise BookError(

@@ -91,7 +91,9 @@ class LibraryEntry:
 
     @property
     def finished(self) -> bool:
+        """Whether less than a screenful is left, and the place is past the middle."""
         characters_left = self.length - self.position
+        # Not above 0 if the length is unknown
         is_at_end = 0 < characters_left < _FINISHED_CHARACTERS
         is_past_middle = 2 * self.position > self.length
         return is_at_end and is_past_middle
@@ -178,8 +180,8 @@ def list_entries(
 ) -> tuple[list[LibraryEntry], str]:
     """All books, the last read first, and a message if some cannot be read.
 
-    `with_removed`: also those that the user took out of the list.
-    Checks files; call it in a thread.
+    `words_per_minute`: the user's reading speed in a language. `with_removed`: also those that the
+    user took out of the list. Checks files; call it in a thread.
     """
     problem = ""
     try:
@@ -315,7 +317,11 @@ def _opened(
     if file is not None and (path is None or file.at > book.opened_at):
         path = file.path
     path = absolute(path) if path else None
-    file = file or BookFile(Path(), book.file, 0, 0, book.title)
+    if file is None:
+        # Only its digest is known.
+        file = BookFile(
+            path=Path(), digest=book.file, size=0, modified_ns=0, title=book.title
+        )
     return LibraryEntry(
         title=book.title,
         authors=book.authors,

@@ -133,10 +133,10 @@ def describe_added(added: AddResult) -> str:
     parts = [f"{counted(added.new, 'book')} added"]
     if added.known:
         parts.append(f"{added.known} known already")
-    if added.removed:
-        parts.append(f"{added.removed} left out, since you took them out before")
-    if added.scratch:
-        parts.append(f"{counted(added.scratch, 'file')} left out as no book")
+    if added.left_out:
+        parts.append(f"{added.left_out} left out, since you took them out before")
+    if added.no_books:
+        parts.append(f"{counted(added.no_books, 'file')} left out as no book")
     return f"{', '.join(parts)}. {added.cut}".rstrip()
 
 

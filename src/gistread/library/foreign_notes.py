@@ -129,6 +129,7 @@ def _place_highlights(
             mark_at[span] = replace(mark, note=note_text, changed_at=time.time())
             changed.add(span)
     added = tuple(mark_at[span] for span in new)
+    # A new mark stays new when a later note adds to it.
     changed -= set(new)
     annotated = tuple(mark for span, mark in mark_at.items() if span in changed)
     return PlacedNotes(
@@ -213,7 +214,7 @@ def _find(words: str, text: SearchableText, at: int | None) -> Span | None:
             return nearest
     start = at or 0
     place = TextQuote(start, start + len(quote), quote, "", "")
-    span = find_quote(place, text, 0)
+    span = find_quote(place, text, length=0)
     if span is not None:
         return _whole_words(text.raw, *span)
     is_unique = bool(letters) and text.letters.count(letters) == 1

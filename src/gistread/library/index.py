@@ -151,8 +151,9 @@ class Matches:
         passages_with: defaultdict[int, list[int]] = defaultdict(
             lambda: [0] * len(self.weights)
         )
-        rows = Counter((row >> _SHIFT, mask) for row, mask in self._masks.items())
-        for (book, mask), count in rows.items():
+        # How many passages of each book have the same words
+        equal_rows = Counter((row >> _SHIFT, mask) for row, mask in self._masks.items())
+        for (book, mask), count in equal_rows.items():
             for bit in range(len(self.weights)):
                 if mask >> bit & 1:
                     passages_with[book][bit] += count
@@ -203,7 +204,7 @@ class LibraryIndex:
 
     def add(self, digest: str, book: Book | None) -> None:
         """Add a book in one short transaction; None if its file cannot be read."""
-        book = book or Book("", "", (), ())
+        book = book or Book(text="", title="", paragraphs=(), chapters=())
         spans = split_into_passages(book)[: _NUMBER + 1]
         passages = _stems_of(book, spans)
         columns = {"digest": digest, **_columns(book, spans)}

@@ -73,7 +73,8 @@ def find_quote(
 ) -> tuple[int, int] | None:
     """The range of the quotation in `text`, or None.
 
-    `length`: size of the text it came from, to settle ties.
+    `length`: size of the text it came from, to settle ties; 0 if unknown, or if its offsets are
+    those of this text.
     """
     has_letters = any(map(str.isalnum, place.exact))
     if place.exact and not has_letters:
@@ -118,7 +119,11 @@ class _Letters:
 
     @classmethod
     def of(cls, place: TextQuote) -> "_Letters":
-        return cls(*map(_letters_of, (place.prefix, place.exact, place.suffix)))
+        return cls(
+            prefix=_letters_of(place.prefix),
+            exact=_letters_of(place.exact),
+            suffix=_letters_of(place.suffix),
+        )
 
 
 class _Occurrence(NamedTuple):
@@ -175,7 +180,8 @@ def _similar(quote: _Letters, letters: str, near: int) -> tuple[int, int] | None
         return None
     first = max(0, start.offset)
     last = min(end.offset, len(letters))
-    if not 0 < last - first <= 2 * size + _PIECE:
+    is_too_long = last - first > 2 * size + _PIECE
+    if first >= last or is_too_long:
         return None
     is_between_neighbours = start.distance == end.distance == 0
     if is_between_neighbours or _has_half(letters[first:last], quote.exact):
@@ -230,7 +236,7 @@ class MigratedData:
 
 
 def migrate_user_data(
-    book: Book, user_data: UserData, marks: MarkStore, *, file: str, path: Path | None
+    book: Book, user_data: UserData, store: MarkStore, *, file: str, path: Path | None
 ) -> MigratedData | None:
     """Copy the data of an earlier version of a book that was not opened before.
 
@@ -238,7 +244,7 @@ def migrate_user_data(
     """
     for old in earlier_versions(user_data, book, file=file, path=path):
         is_same_file = bool(file) and old.file == file
-        migrated = _migrate_from(book, old, user_data, marks, certain=is_same_file)
+        migrated = _migrate_from(book, old, user_data, store, certain=is_same_file)
         if migrated is not None:
             return migrated
     return None
@@ -248,6 +254,7 @@ def carry_place(
     book: Book,
     old: Book,
     place: ReadingPlace,
+    *,
     user_data: UserData,
     store: MarkStore,
     path: Path,
@@ -355,6 +362,7 @@ def _migrate_questions(
 def _migrate_question(
     question: SavedQuestion, text: SearchableText, length: int
 ) -> SavedQuestion:
+    """The question with its citations in the new text; `length`: of the text they came from."""
     citations = [
         _migrate_citation(citation, text, length) for citation in question.citations
     ]
@@ -373,6 +381,7 @@ def _migrate_question(
 def _migrate_citation(
     citation: Citation, text: SearchableText, length: int
 ) -> Citation:
+    """The citation at its place in the text, or about there if its words are not found."""
     place = TextQuote(citation.start, citation.end, citation.quote, "", "")
     span = find_quote(place, text, length)
     if span is None:

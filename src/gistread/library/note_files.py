@@ -31,9 +31,8 @@ _LUA_TOKEN = re.compile(
     re.DOTALL,
 )
 _HEADING_LINES = 2  # Title and place of an entry; its words follow
-_RECOGNISED = (
-    20  # Characters of a highlight by which a note that quotes it is recognised
-)
+# Characters of a highlight by which a note that quotes it is recognised
+_RECOGNISED = 20
 _DAMAGED = (
     ValueError,
     LookupError,
@@ -164,7 +163,7 @@ def _kindle(text: str) -> list[ForeignNote]:
         made_at = seconds_of(place.rpartition("|")[2])
         is_note = bool(content) and _KINDLE_NOTE.match(place) is not None
         if not is_note:
-            notes.append(ForeignNote(content, "", title, made_at))
+            notes.append(ForeignNote(content, title=title, made_at=made_at))
             locations.append(location)
             continue
         highlights = [
@@ -178,7 +177,8 @@ def _kindle(text: str) -> list[ForeignNote]:
             joined = joined_notes(notes[index].note, content)
             notes[index] = replace(notes[index], note=joined)
         if not highlights:
-            notes.append(ForeignNote("", content, title, made_at))
+            note = ForeignNote("", note=content, title=title, made_at=made_at)
+            notes.append(note)
             locations.append(location)
     return notes
 
@@ -204,7 +204,10 @@ def _paragraphs(note: str) -> list[str]:
 
 
 def _kindle_location(place: str) -> tuple[int, int]:
-    """`- Your Highlight on page 5 | location 64-65 | Added on …`: 64 and 65."""
+    """`- Your Highlight on page 5 | location 64-65 | Added on …`: 64 and 65.
+
+    (0, 0) without a location, also for a highlight and its note.
+    """
     parts = place.split("|")
     parts_before_date = parts[:-1] or parts
     for part in reversed(parts_before_date):
@@ -226,6 +229,7 @@ def _koreader(document: dict[str, Any]) -> Iterator[ForeignNote]:
     if annotations:
         return
     for entry in _values(document.get("bookmarks")):
+        # Here `notes` has the highlighted words, and `text` the note.
         words = _text_of(entry, "notes") if entry.get("highlighted") else ""
         note = _text_of(entry, "text")
         # KOReader fills in "Page 5 words … @ date" where there is no note.

@@ -69,6 +69,12 @@ def _remembered(entry: LibraryEntry, paths: Paths, reason: str) -> KnownText:
 def _without_words(entry: LibraryEntry) -> Book:
     """A book of the right length, so that places keep their share of it."""
     chapter = Chapter("", 0, entry.length)
-    book = Book(" " * entry.length, entry.title, (), (chapter,), entry.authors)
+    book = Book(
+        text=" " * entry.length,
+        title=entry.title,
+        paragraphs=(),
+        chapters=(chapter,),
+        authors=entry.authors,
+    )
     vars(book).update(sha256=entry.sha256, words=entry.words)  # Not those of the blanks
     return book

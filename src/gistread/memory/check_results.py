@@ -39,6 +39,12 @@ class CheckResult:
     faults: tuple[str, ...] = ()  # Distinct faults of the other gists
     seconds: float = 0.0  # Duration of the check
 
+    @property
+    def verdict(self) -> str:
+        """The part of `line` about answers: `answers questions`."""
+        verdict, _, _ = self.line.partition(";")
+        return verdict
+
 
 @cache
 def _shipped() -> tuple[str, CheckResult | None]:

@@ -68,7 +68,13 @@ def new_account(server: str, user: str, password: str, paths: Paths) -> Account:
         raise UsageError("The password is empty.")
     key = hashlib.md5(password.encode(), usedforsecurity=False).hexdigest()
     device = f"gistread on {platform.node() or 'a computer'}"
-    return Account(address, user, key, device, _device_id(paths))
+    return Account(
+        server=address,
+        user=user,
+        key=key,
+        device=device,
+        device_id=_device_id(paths),
+    )
 
 
 def save_account(account: Account, paths: Paths) -> None:

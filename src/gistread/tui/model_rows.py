@@ -122,9 +122,7 @@ class Chooser:
             detail.insert(0, model.problem)
             refusal = f"{model.name} cannot be used: {model.problem}."
         if result := self.checked.get(model.path):
-            # `answers questions` of `answers questions; gists in its own words`
-            verdict, _, _ = result.line.partition(";")
-            about.insert(0, verdict)
+            about.insert(0, result.verdict)
             detail.insert(0, f"Tried here: {result.line}.")
             if not result.is_usable:
                 availability = Availability.UNUSABLE

@@ -43,7 +43,8 @@ class Progress:
     done_bytes: int
     total_bytes: int
     bytes_per_s: float | None = None
-    notice: str = ""  # Problem, for the user
+    notice: str = ""  # Problem and the time to the next attempt, for the user
+    problem: str = ""  # The same without the time
 
 
 Report = Callable[[Progress], None]
@@ -197,5 +198,8 @@ class _Download:
         until = time.monotonic() + wait_s
         while (left_s := until - time.monotonic()) > 0:
             notice = f"{reason}; again in {math.ceil(left_s)} s"
-            self.report(Progress(DownloadStep.WAITING, done, total, notice=notice))
+            progress = Progress(
+                DownloadStep.WAITING, done, total, notice=notice, problem=reason
+            )
+            self.report(progress)
             await asyncio.sleep(min(1.0, left_s))

@@ -128,7 +128,10 @@ def _columns(layout: Layout, start: int, end: int) -> Iterator[Run]:
 
 
 def _ordered(runs: list[Run], text: str, start: int, end: int, base: int) -> list[Run]:
-    """The glyphs of the runs from left to right, mirrored where they run from right to left."""
+    """The glyphs of the runs from left to right, mirrored where they run from right to left.
+
+    `base`: the base level of the paragraph, 0 or 1.
+    """
     first, last = 0, len(text)
     if len(text) > _LONGEST_ORDERED:
         first, last = start, end

@@ -600,7 +600,8 @@ class TextView(ScrollView, inherit_bindings=False):
         self._index.resize(row_width, self.reorder)
         self._refit()
         if selected is not None:
-            selecting.select(self, self._index, *selected)
+            first, last = selected
+            selecting.select(self, self._index, first, last)
         later = self._later
         if later is not None:
             self._later = None
@@ -668,4 +669,5 @@ class TextView(ScrollView, inherit_bindings=False):
         ends = selecting.selected_between(self._index, selection, *self.rows_in_view)
         if ends is None:
             return None
-        return selecting.text_between(self._index, *ends), "\n"
+        first, last = ends
+        return selecting.text_between(self._index, first, last), "\n"

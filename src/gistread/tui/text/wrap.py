@@ -265,7 +265,8 @@ def column_widths(text: str, room: int) -> tuple[int, ...]:
     if len(lines) > _MOST_LINES or SEPARATOR not in text:
         return ()
     cells = [
-        [text[start:end] for start, end in cells_of(text, *line)] for line in lines
+        [text[first:last] for first, last in cells_of(text, start, end)]
+        for start, end in lines
     ]
     between = len(SEPARATOR) * (max(map(len, cells)) - 1)
     # Checked before `zip_longest` fills all lines up to the length of an endless one
@@ -290,13 +291,15 @@ def _has_figures(column: Sequence[str]) -> bool:
 def record_rows(text: str, room: int) -> list[tuple[int, int]]:
     """Rows of a table whose columns do not fit, in the form of `wrap`."""
     rows: list[tuple[int, int]] = []
-    for line in lines_of(text):
-        cells = [(start, end) for start, end in cells_of(text, *line) if end > start]
+    for start, end in lines_of(text):
+        cells = [
+            (first, last) for first, last in cells_of(text, start, end) if last > first
+        ]
         if not cells:
-            rows.append(line)
+            rows.append((start, end))
             continue
-        first, *others = cells
-        rows += _wrap_part(text, first, room, turnover=RECORD_INDENT)
+        first_cell, *others = cells
+        rows += _wrap_part(text, first_cell, room, turnover=RECORD_INDENT)
         for cell in others:
             rows += _wrap_part(text, cell, room - RECORD_INDENT)
     return rows

@@ -96,6 +96,7 @@ class BookPane(SelectableText):
         self.reorder = reorders(config.bidi, os.environ)
 
     def _style(self) -> PageStyle:
+        """How pages are drawn; by default, a story has indented paragraphs."""
         config = self._config
         indents = config.paragraphs == "indent"
         if config.paragraphs == "auto" and self.book is not None:

@@ -288,6 +288,7 @@ class _StatusPlace:
 
 
 def _draw_status(place: _StatusPlace) -> Content:
+    """The sign of the status and the words that fit."""
     status = place.status
     # The accent is for what can be acted on.
     tone = "$gr-text" if status.tone == "accent" else f"$gr-{status.tone}"

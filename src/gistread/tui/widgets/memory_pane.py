@@ -337,6 +337,7 @@ class MemoryPane(CommandTarget, LongText):
     def _row_blocks(
         self, memory: GistMemory, row: MemoryRow, digits: int
     ) -> list[Block]:
+        """The blocks of a row. `digits`: of the highest number of a page."""
         if row.kind is RowKind.GIST and row.entry is not None:
             return self._entry_blocks(memory, row.entry, digits)
         blocks = memory_blocks.row_blocks(memory, row, self.view, self.story)
