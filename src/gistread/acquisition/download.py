@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _MOST_FEED_BYTES = 20_000_000
 _USUAL_PORTS = {"http": 80, "https": 443}
 _MOST_BOOK_BYTES = 2_000_000_000
+_KEY_LENGTH = 12  # Characters of the hash of an address
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")  # `bytes 1000-1999/2000`
 _TAG = re.compile(rb"<[^>]*>")
 # `filename="emma.epub"`, `filename*=UTF-8''emma.epub`
@@ -159,6 +160,7 @@ class CatalogueClient:
         if login is not None and not login.covers(url):
             login = None
         if login is not None and self._uses_digest is None:
+            # Without the login, to see whether and how the server asks for it
             async with self._open(url, headers, None) as response:
                 if response.status_code != HTTPStatus.UNAUTHORIZED:
                     yield response
@@ -197,7 +199,7 @@ class CatalogueClient:
         `check` raises BookError if the file is not a book; it is then deleted. A download that was
         stopped resumes. Raises FetchError, StorageError.
         """
-        key = hashlib.sha256(url.encode()).hexdigest()[:12]
+        key = hashlib.sha256(url.encode()).hexdigest()[:_KEY_LENGTH]
         with PartialFile(folder / f"book.{key}.part") as part:
             transfer = _Transfer(self, url, part, self._network, report)
             await transfer.complete()
@@ -303,6 +305,7 @@ def _file_name(headers: Mapping[str, str], url: str, media_type: str) -> str:
     if name.lower().endswith(type_suffix):
         stem = name[: -len(type_suffix)]
         return f"{safe_file_name(stem)}{type_suffix}"
+    # Such a file is sent as plain text; its own suffix says more.
     is_plain_text = dot and suffix.lower() in _PLAIN_TEXT_SUFFIXES
     if sent_type == "text/plain" and is_plain_text:
         return f"{safe_file_name(stem)}.{suffix}"

@@ -181,6 +181,7 @@ def _ask_book(arguments: argparse.Namespace) -> None:
     with_options(arguments.question, arguments.choice)
     config = load_settings(arguments)
     reader = arguments.reader or config.reader or DEFAULT_READER
+    # For the error, if the name is unknown
     named_in = "" if arguments.reader else " in config.toml"
     find_method(reader, named_in)
     memories.check_preset(config)
@@ -523,12 +524,13 @@ def _document(
 ) -> Json:
     """What `--json` prints. `reader`: the one that was asked, which may have chosen another."""
     assert question.model is not None, "a model has answered"
+    answering_reader = reader
     for event in trace:
         if isinstance(event, Started):
-            reader = event.reader
+            answering_reader = event.reader
     documents = [step_document(event) for event in trace]
     steps = [document for document in documents if document is not None]
-    return ask_document(reader, question.model, memory, steps, answered)
+    return ask_document(answering_reader, question.model, memory, steps, answered)
 
 
 def _place(citation: Citation, book: Book) -> str:

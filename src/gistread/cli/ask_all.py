@@ -49,18 +49,17 @@ def ask_all(arguments: argparse.Namespace) -> None:
     config = load_settings(arguments)
     shelf = indexed_shelf(arguments.tag)
     question = LibraryQuestion(arguments.book, shelf, config, unread=arguments.unread)
-    left_out = ""
+    note = ""
     if question.left_out:
-        left_out = f"{counted(question.left_out, 'unread book')} left out"
+        unread_books = counted(question.left_out, "unread book")
+        note = f"{unread_books} left out; --unread asks them too."
     if not question.books:
-        raise GistreadError(
-            "You have begun none of your books.", f"{left_out}; --unread asks them too."
-        )
+        raise GistreadError("You have begun none of your books.", note)
     try:
         run_until_interrupted(_answer(question, config, shelf.paths, arguments))
     finally:
-        if left_out:
-            say(f"{left_out}; --unread asks them too.")
+        if note:
+            say(note)
 
 
 def _refuse_options_for_one_book(arguments: argparse.Namespace) -> None:

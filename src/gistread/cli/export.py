@@ -32,6 +32,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     form = format_of(arguments, output)
     book = open_named(arguments.book)
     path = book_path(arguments.book) if arguments.book != STANDARD_INPUT else None
+    # An Obsidian note in a folder is named when it is written.
     names_its_notes = form is ExportFormat.OBSIDIAN
     if output is not None and is_folder(output) and not names_its_notes:
         output /= export_file_name(book.title, form, book.authors)

@@ -31,6 +31,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 async def _index(book: Book, config: Config, arguments: argparse.Namespace) -> Json:
+    """Read the book to its end; return what `--json` prints. Raises GistreadError."""
     with ProgressLine() as line:
         async with new_session(book, config, line, arguments) as session:
             began = time.monotonic()

@@ -390,6 +390,8 @@ class Library:
             task.cancel()
 
     async def _ask_book(self, question: str, view: View, context: Context) -> Json:
+        """Answer a question about one book, up to its bound. Raises GistreadError."""
+
         def cite(citation: Citation) -> Json:
             return view.passage(citation.start, citation.end)
 
@@ -414,6 +416,8 @@ class Library:
         return self._session
 
     async def _ask_all(self, question: str, tag: str, context: Context) -> Json:
+        """Answer a question about all books that were begun. Raises GistreadError."""
+
         def cite(citation: Citation) -> Json:
             return _library_citation(citation, library_question)
 
@@ -443,6 +447,7 @@ class Library:
         path = path_of(entry)
         paths = default_paths()
         book = open_cached(path, paths.texts, encodings=paths.encodings)
+        # The hash of the text is unknown until the book is opened.
         if entry.sha256:
             has_changed = book.sha256 != entry.sha256
         else:

@@ -179,8 +179,8 @@ def find_memory(
 ) -> MemoryHeader:
     """The furthest memory that has the preset and task of the command line.
 
-    `model`: only memories of this model; empty: of any. `prefer`: fingerprint of the model whose
-    memory is chosen among equally good ones. Raises GistreadError.
+    `headers`: the furthest first. `model`: only memories of this model; empty: of any. `prefer`:
+    fingerprint of the model whose memory is chosen among equally good ones. Raises GistreadError.
     """
     nonempty = [header for header in headers if header.pages]
     book = shlex.quote(arguments.book)

@@ -205,6 +205,7 @@ def _context(book: Book, start: int, end: int) -> tuple[int, int]:
     if left > first:
         space = book.text.find(" ", left, start)
         left = space + 1 if space >= 0 else left
+    # A hit may reach beyond its last paragraph.
     right = min(max(end, last), end + _AROUND)
     if right < last:
         space = book.text.rfind(" ", end, right)

@@ -106,12 +106,12 @@ async def _status(
         return ExitStatus.DONE
     waiting = len(SyncQueue(paths).waiting(account.name))
     problem = await _problem_of(account)
-    files = "content" if config.sync_match == "content" else "file name"
+    known_by = "content" if config.sync_match == "content" else "file name"
     lines = [
         f"server   {account.server}",
         f"user     {account.user}",
         f"device   {account.device}",
-        f"books    are known by their {files}",
+        f"books    are known by their {known_by}",
         f"waiting  {counted(waiting, 'place')}",
         f"login    {problem or 'is accepted'}",
     ]
@@ -171,7 +171,7 @@ class _Work:
             yield _BookFile(path.name, path)
             return
         for entry in library_entries():
-            if entry.path is not None and is_file(entry.path) and entry.ids:
+            if entry.path is not None and is_file(entry.path):
                 yield _BookFile(entry.title, entry.path)
 
     async def push(self, file: _BookFile, *, is_only: bool) -> _Result | None:
@@ -201,6 +201,7 @@ class _Work:
         place = self._user_data.reading_place(book.sha256)
         here = await self._waiting(book, synced, place.offset)
         offset = synced.offset_of(remote)
+        # Both places as shares of this text, so that they can be compared
         there = replace(remote, percentage=synced.converter.percentage_of(offset))
         if not is_only and not self.sync.wins(there, here):
             return _Result(book.title, "kept", here.percentage)

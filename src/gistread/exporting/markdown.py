@@ -239,6 +239,7 @@ def _answer(text: str) -> str:
         if kind_before and kind != kind_before:
             markdown += "\n\n"
         elif kind_before:
+            # In a paragraph, Markdown keeps a line break only after a backslash.
             markdown += "\\\n" if kind == "text" else "\n"
         markdown += _answer_line(line, kind)
         kind_before = kind

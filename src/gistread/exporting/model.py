@@ -111,7 +111,7 @@ def separate_file_names(books: Sequence[Named], form: Form) -> list[str]:
 
 
 def format_for(path: Path) -> ExportFormat | None:
-    """The format of a file name; `.md` is Markdown."""
+    """The format of a file name; `.md` is Markdown. None for another suffix."""
     suffix = path.suffix.lower()
     for form in ExportFormat:
         if form.suffix == suffix:

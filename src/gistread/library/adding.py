@@ -24,7 +24,12 @@ from gistread.library.calibre import (
 from gistread.library.entries import LibraryEntry, absolute, is_folder
 from gistread.library.metadata import examine_file, has_book_suffix, read_book_file
 from gistread.library.scratch import FOLDERS, is_program, is_scratch
-from gistread.store.catalogue import Catalogue, CatalogueContents
+from gistread.store.catalogue import (
+    Catalogue,
+    CatalogueContents,
+    id_of_file,
+    id_of_text,
+)
 from gistread.store.files import write_document
 from gistread.store.model import BookFile
 
@@ -64,10 +69,10 @@ def add(
     """Add a folder or file. Raises BookError, StorageError."""
     if is_folder(absolute(path)):
         return add_folder(catalogue, path, stopped, report)
-    known = catalogue.read()
+    before = catalogue.read()
     file = add_file(catalogue, path)
-    is_known = file.digest in known.files and _id_of(file) not in known.removed
-    return AddResult(new=int(not is_known), known=int(is_known))
+    was_known = file.digest in before.files and _id_of(file) not in before.removed
+    return AddResult(new=int(not was_known), known=int(was_known))
 
 
 def add_file(catalogue: Catalogue, path: Path) -> BookFile:
@@ -77,14 +82,14 @@ def add_file(catalogue: Catalogue, path: Path) -> BookFile:
     catalogue.add([file])
     removed_as = [_id_of(file)]
     if before and before.sha256:
-        removed_as.append(f"text:{before.sha256}")
+        removed_as.append(id_of_text(before.sha256))
     catalogue.restore(*removed_as)
     return file
 
 
 def _id_of(file: BookFile) -> str:
     """The catalogue's id of a file that was never opened: by its bytes, not its text."""
-    return f"file:{file.digest}"
+    return id_of_file(file.digest)
 
 
 def add_folder(
@@ -139,7 +144,10 @@ def _read_if_changed(
     stopped: Callable[[], bool],
     calibre: Mapping[Path, CalibreMetadata],
 ) -> BookFile:
-    """The file: `before` itself if it has not changed. Raises BookError, OSError and others."""
+    """The file: `before` itself if it has not changed.
+
+    A title and authors that Calibre knows come first. Raises BookError, OSError and others.
+    """
     status = path.stat()
     state = (status.st_size, status.st_mtime_ns)
     if before is not None and state == (before.size, before.modified_ns):
@@ -224,7 +232,7 @@ def _book_files(
         names = _names_of_books(files)
         if METADATA in files or folder in calibre:
             names = best_format(names)
-        examined += len(files) - len(names)
+        examined += len(files) - len(names)  # Other files; the books are counted below.
         for name in names:
             examined += 1
             why_cut = _why_cut(examined, stopped)

@@ -18,7 +18,13 @@ from typing import Any
 
 from gistread.book.series import read_series_file, volume_paths
 from gistread.errors import BookError, ExitStatus, StorageError, UsageError
-from gistread.store.catalogue import Catalogue, CatalogueContents, assign_numbers
+from gistread.store.catalogue import (
+    Catalogue,
+    CatalogueContents,
+    assign_numbers,
+    id_of_file,
+    id_of_text,
+)
 from gistread.store.model import BookFile, OpenedBook, VolumeText
 from gistread.store.pace import DEFAULT_WPM
 from gistread.store.user_data import UserData
@@ -58,9 +64,9 @@ class LibraryEntry:
         """Ids in the catalogue: of the text, and of the file."""
         ids = []
         if self.sha256:
-            ids.append(f"text:{self.sha256}")
+            ids.append(id_of_text(self.sha256))
         if self.digest:
-            ids.append(f"file:{self.digest}")
+            ids.append(id_of_file(self.digest))
         return tuple(ids)
 
     @property

@@ -106,8 +106,9 @@ class Matches:
             if row & _NUMBER < known.get(row >> _SHIFT, 0)
         }
         unknown_rows = masks.keys() - self._masks.keys()
+        # Of the passages after the bounds
         self._beyond = [row for row in unknown_rows if row >> _SHIFT in known]
-        self._all = masks
+        self._all_masks = masks
         self._known = known
         by_bit = list(enumerate(weights.values()))
         # The weight of the words of a mask
@@ -169,7 +170,7 @@ class Matches:
     def _heavy(self, rows: Iterable[int]) -> list[int]:
         """The rows with at least half of the weight of the best passage."""
         most = max(map(self._weight, set(self._masks.values())), default=0.0)
-        return [row for row in rows if 2 * self._weight(self._all[row]) >= most]
+        return [row for row in rows if 2 * self._weight(self._all_masks[row]) >= most]
 
     def _hit(self, row: int) -> PassageHit:
         """The passage of a row, scored by its words and by those only beside it."""

@@ -73,8 +73,7 @@ def find_quote(
 ) -> tuple[int, int] | None:
     """The range of the quotation in `text`, or None.
 
-    `length`: size of the text it came from, to settle ties; 0 if unknown, or if its offsets are
-    those of this text.
+    `length`: size of the text it came from, to settle ties; 0 if unknown.
     """
     has_letters = any(map(str.isalnum, place.exact))
     if place.exact and not has_letters:
@@ -82,14 +81,14 @@ def find_quote(
     expected = _proportional(place.start, text, length) if length else place.start
     near = bisect_left(text.offsets, expected)
     quote = _Letters.of(place)
-    span: tuple[int, int] | None = None
+    letters_range: tuple[int, int] | None = None
     if quote.exact:
-        span = _occurrence(quote, text.letters, near)
-    if span is None:
-        span = _similar(quote, text.letters, near)
-    if span is None:
+        letters_range = _occurrence(quote, text.letters, near)
+    if letters_range is None:
+        letters_range = _similar(quote, text.letters, near)
+    if letters_range is None:
         return None
-    first, last = span
+    first, last = letters_range
     start = text.offsets[first]
     end = text.offsets[last - 1] + 1
     # The quotation itself, with its signs, if it is there unchanged
@@ -275,9 +274,9 @@ def carry_place(
         for start, end in place.read
     ]
     user_data.set_position(book.sha256, offset, quote_at(book.text, offset), read=read)
-    along = user_data.reading_along(old.sha256)
-    if along is not None:
-        user_data.set_reading_along(book.sha256, along.model, along.along)
+    choice = user_data.reading_along(old.sha256)
+    if choice is not None:
+        user_data.set_reading_along(book.sha256, choice.model, choice.along)
 
 
 def earlier_versions(

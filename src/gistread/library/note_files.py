@@ -160,6 +160,7 @@ def _kindle(text: str) -> list[ForeignNote]:
         title, place, *words = lines
         content = "\n".join(words).strip()  # A bookmark has none.
         location = _kindle_location(place)
+        location_start, _ = location
         made_at = seconds_of(place.rpartition("|")[2])
         is_note = bool(content) and _KINDLE_NOTE.match(place) is not None
         if not is_note:
@@ -169,7 +170,7 @@ def _kindle(text: str) -> list[ForeignNote]:
         highlights = [
             index
             for index, (start, end) in enumerate(locations)
-            if start <= location[0] <= end
+            if start <= location_start <= end
             and notes[index].words
             and notes[index].title == title
         ]
@@ -243,8 +244,8 @@ def _koreader_note(
     """A note with the date, colour and place of KOReader's entry."""
     return ForeignNote(
         words,
-        note,
-        title,
+        note=note,
+        title=title,
         made_at=seconds_of(entry.get("datetime")),
         color=_color(_text_of(entry, "color")),
         pointer=_text_of(entry, "pos0") or _text_of(entry, "page"),
@@ -278,8 +279,8 @@ def _koreader_json(document: Any) -> Iterator[ForeignNote]:
         for entry in book["entries"]:
             yield ForeignNote(
                 _text_of(entry, "text"),
-                _text_of(entry, "note"),
-                title,
+                note=_text_of(entry, "note"),
+                title=title,
                 made_at=seconds_of(entry.get("time") or entry.get("datetime")),
                 color=_color(_text_of(entry, "color")),
             )
@@ -296,7 +297,7 @@ def _calibre(document: dict[str, Any]) -> Iterator[ForeignNote]:
         style = entry.get("style") or {}
         yield ForeignNote(
             _text_of(entry, "highlighted_text") if is_highlight else "",
-            _text_of(entry, "notes") if is_highlight else "",
+            note=_text_of(entry, "notes") if is_highlight else "",
             made_at=seconds_of(entry.get("timestamp")),
             color=_color(_text_of(style, "which")),
             pointer=_calibre_pointer(entry),
@@ -326,7 +327,9 @@ def _gistread(document: dict[str, Any]) -> Iterator[ForeignNote]:
     for title, exported in exported_marks(document):
         mark = exported.mark
         words = mark.place.exact if exported.is_quotation else ""
-        yield ForeignNote(words, mark.note, title, mark.made_at, exported=exported)
+        yield ForeignNote(
+            words, note=mark.note, title=title, made_at=mark.made_at, exported=exported
+        )
 
 
 def _readwise(text: str) -> Iterator[ForeignNote]:
@@ -337,8 +340,8 @@ def _readwise(text: str) -> Iterator[ForeignNote]:
     for row in rows:
         yield ForeignNote(
             _text_of(row, "Highlight"),
-            _text_of(row, "Note"),
-            _text_of(row, "Title") or _text_of(row, "Book Title"),
+            note=_text_of(row, "Note"),
+            title=_text_of(row, "Title") or _text_of(row, "Book Title"),
             made_at=seconds_of(row.get("Highlighted at") or row.get("Date")),
             color=_color(_text_of(row, "Color")),
         )

@@ -18,6 +18,16 @@ from gistread.store.rows import (
 )
 
 
+def id_of_text(sha256: str) -> str:
+    """The id of a book by its text, known once it was opened."""
+    return f"text:{sha256}"
+
+
+def id_of_file(digest: str) -> str:
+    """The id of a book by the bytes of its file."""
+    return f"file:{digest}"
+
+
 @dataclass(frozen=True, slots=True)
 class CatalogueContents:
     files: Mapping[str, BookFile] = field(default_factory=dict)  # By the file's digest

@@ -111,7 +111,7 @@ class SyncClient:
         return self._place(reply)
 
     async def push(self, document: str, place: RemotePlace) -> int | None:
-        """Store a place; returns its time by the server's clock. Raises FetchError."""
+        """Store a place; returns its time by the server's clock, if it says. Raises FetchError."""
         fields = {
             "document": document,
             "progress": place.progress,

@@ -83,7 +83,10 @@ class ProgressSync:
             await asyncio.to_thread(self.queue.remove, account.name, place)
             return remote
         sent = RemotePlace(
-            place.percentage, place.progress, account.device, account.device_id
+            percentage=place.percentage,
+            progress=place.progress,
+            device=account.device,
+            device_id=account.device_id,
         )
         await server.push(place.document, sent)
         await asyncio.to_thread(self.queue.remove, account.name, place)

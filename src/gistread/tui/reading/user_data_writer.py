@@ -10,7 +10,7 @@ from gistread.book.model import DOCUMENTATION, Book
 from gistread.errors import BookError, StorageError
 from gistread.library.metadata import book_file_of
 from gistread.marking import quote_at
-from gistread.store.catalogue import Catalogue
+from gistread.store.catalogue import Catalogue, id_of_file, id_of_text
 from gistread.store.model import ReadingPlace
 from gistread.store.user_data import UserData
 from gistread.tui.book_blocks import chapter_name
@@ -87,7 +87,7 @@ class UserDataWriter:
             if file is not None:
                 catalogue.add([file])
             # If the user had removed the book from the library, it comes back.
-            catalogue.restore(f"text:{book.sha256}", f"file:{digest}")
+            catalogue.restore(id_of_text(book.sha256), id_of_file(digest))
 
         self._write(_Write("opening", write))
 

@@ -173,8 +173,8 @@ def _pieces(layout: Layout, row: int, look: RowLook) -> list[Segment]:
     segments = []
     for run in runs:
         if not run.plain:
-            # Filler has the style of the character before it, and counts as that character under
-            # the mouse.
+            # Other runs are filler, such as wider spaces. It has the style of the character that it
+            # stands for or follows, and counts as that character under the mouse.
             end = max(run.start + 1, run.end)
             style, _ = _layered(base, "", layers, run.start, end)
             place = run.start - row_start

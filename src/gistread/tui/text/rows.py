@@ -111,7 +111,7 @@ class RowIndex:
         index, inner = self.locate(row)
         layout = self.layout(index)
         line = layout.line_of(inner)
-        offset = 0
+        offset = 0  # The first line, with any white space dropped before it
         if line:
             offset, _ = layout.spans[line]
         return TextPlace(index, offset, inner - layout.above - line)

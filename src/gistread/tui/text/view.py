@@ -227,6 +227,7 @@ class TextView(ScrollView, inherit_bindings=False):
         return spread
 
     def _spread_from(self, top: int) -> Spread:
+        """The rows of a view that begins at `top`."""
         height, columns = self.size.height, self._fitted_columns
         return spread_of(self._index, top, height, columns=columns, foot=self.foot)
 
@@ -350,6 +351,7 @@ class TextView(ScrollView, inherit_bindings=False):
         return min(first, self._top_above(last + 1))
 
     def _top_above(self, end: int) -> int:
+        """The first row of the view that shows the rows before `end`."""
         height, columns = self.size.height, self._fitted_columns
         return top_above(self._index, end, height, columns=columns, foot=self.foot)
 
@@ -547,6 +549,7 @@ class TextView(ScrollView, inherit_bindings=False):
     def _columns_in(self, width: int) -> int:
         """The number of columns in a view `width` cells wide."""
         room = width - 2 * self.side_margin - self._between
+        # A text with a cursor, which is drawn in the gutter, has one column.
         if self.gutter_cells or room < _LEAST_COLUMN * self.columns:
             return 1
         return self.columns

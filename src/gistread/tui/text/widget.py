@@ -338,7 +338,10 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     def _paint_margin(
         self, layout: Layout, row: int, palette: TextStyles, at: int, margin: int
     ) -> list[Segment]:
-        """The margin before a row, with the sign of a mark that begins there."""
+        """The margin before a row, with the sign of a mark that begins there.
+
+        `row`: number of the row in its block; `at`: in the document.
+        """
         if not margin:
             return []
         sign = ""
@@ -449,7 +452,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return self.spread.row_at(column, position.y), cell
 
     def link_at(self, position: Offset) -> Hashable | None:
-        """The link of the text at a position in the view."""
+        """The link of the text at a position in the view; None without one."""
         row, cell = self._row_under(position)
         if row is None:
             return None

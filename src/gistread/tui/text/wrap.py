@@ -193,6 +193,7 @@ def _last_break(text: str, word_start: int, limit: int, end: int) -> int:
 
     Where there is none, that word is parted at `limit` or just before it. `end`: of the line.
     """
+    # 0 without a space
     after_space = min(text.rfind(" ", word_start, limit + 1) + 1, limit)
     # A dash at the beginning stays with what follows.
     begins_with_dash = text[word_start] in _DASHES

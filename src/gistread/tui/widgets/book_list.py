@@ -256,7 +256,10 @@ class BookDetails(Vertical):
 
     @work(exclusive=True)
     async def show(self, entry: LibraryEntry | None, now_s: float, hint: str) -> None:
-        """`hint`: what to do about a missing file."""
+        """Show the facts about a book, and where the user stopped in it; nothing for None.
+
+        `hint`: what to do about a missing file.
+        """
         facts = ""
         place = ""
         if entry is not None:

@@ -141,8 +141,9 @@ class HeaderLine(Clickable):
         tabs: Sequence[Tab] = (),
         actions: tuple[Action, Action] = ("", ""),
     ) -> None:
-        """`tabs`: one for each pane if only one pane fits; they stand in place of the chapter.
+        """Show the title, the chapter and how far the user is.
 
+        `tabs`: one for each pane if only one pane fits; they stand in place of the chapter.
         `actions`: what a click on the chapter and on the progress does.
         """
         self._fit = partial(self.show_place, title, chapter, progress, tabs, actions)
@@ -158,6 +159,7 @@ class HeaderLine(Clickable):
         room = self.room
         beside = max(0, room - middle.cell_length)
         half = beside // 2
+        # Beside tabs, the title leaves room for progress.
         most_right = max(half, beside - _LEAST_NAME) if tabs else half
         words = fitting(progress, most_right - _GAP)
         right = self.clickable(Content.styled(words, "$gr-faint"), progress_action)
@@ -168,12 +170,18 @@ class HeaderLine(Clickable):
             left = self._left(title, chapter, chapter_action, left_end - _GAP)
         else:
             left = self._left(title, "", "", left_end - _GAP)
+        self._show_parts(left, middle, right, middle_start=middle_start)
+
+    def _show_parts(
+        self, left: Content, middle: Content, right: Content, *, middle_start: int
+    ) -> None:
+        """Draw the three parts; `middle_start`: the cell of the middle one, if it is not empty."""
         before_middle = ""
         end = left.cell_length
         if middle.plain:
             before_middle = " " * (middle_start - left.cell_length)
             end = middle_start + middle.cell_length
-        before_right = " " * (room - end - right.cell_length)
+        before_right = " " * (self.room - end - right.cell_length)
         self.show(Content.assemble(left, before_middle, middle, before_right, right))
 
     def _left(self, title: str, chapter: str, action: Action, cells: int) -> Content:
@@ -197,7 +205,10 @@ class HeaderLine(Clickable):
 
 
 def _header_name(title: str, chapter: str, cells: int) -> str:
-    """What the header names at the left: the chapter, or the title with a chapter's number."""
+    """What the header names at the left: the chapter, or the title with a chapter's number.
+
+    `title`: with its author, as in `Emma · Jane Austen`.
+    """
     if cell_len(chapter) > _BARE_NUMBER:
         return crop(chapter, cells)
     number = f" · {chapter}" if chapter else ""
@@ -216,8 +227,9 @@ class StatusLine(Clickable):
     """
 
     def show_status(self, status: Status, note: str = "", action: Action = "") -> None:
-        """`note`: shown after the status, or instead of it if there is no room for both.
+        """Show what the model is doing, and a note.
 
+        `note`: shown after the status, or instead of it if there is no room for both.
         `action`: what a click on the note does.
         """
         self._fit = partial(self.show_status, status, note, action)
@@ -284,7 +296,13 @@ class _StatusPlace:
         room = line
         if not is_wide:
             room = max(least + note_cells, min(line // 2, line - _LEAST_KEYS))
-        return cls(status, room - around - note_cells, note_cells, is_parted, is_wide)
+        return cls(
+            status,
+            word_cells=room - around - note_cells,
+            note_cells=note_cells,
+            is_parted=is_parted,
+            is_wide=is_wide,
+        )
 
 
 def _draw_status(place: _StatusPlace) -> Content:

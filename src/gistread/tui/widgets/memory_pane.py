@@ -50,7 +50,7 @@ class MemoryPane(CommandTarget, LongText):
         self._starts: list[int] = []
         self.view = memory_blocks.View()
         # By page: what its blocks show, and the blocks
-        self._made: dict[int, tuple[object, list[Block]]] = {}
+        self._drawn_entries: dict[int, tuple[object, list[Block]]] = {}
         self.story = StoryPart()  # The book without front matter and imprint
         # (key, width) of the page under way when it was last drawn, and its most rows so far
         self._begun_rows: tuple[Hashable, int] = (None, 0)
@@ -63,7 +63,7 @@ class MemoryPane(CommandTarget, LongText):
         pinned = self.view.pinned if has_same_pages else set()
         self.memory = memory
         self._starts = _starts(memory)
-        self._made.clear()
+        self._drawn_entries.clear()
         self.story = StoryPart.of(memory.book) if memory is not None else StoryPart()
         self.view = replace(
             self.view,
@@ -115,7 +115,8 @@ class MemoryPane(CommandTarget, LongText):
             return False
         if not is_drawn:
             self._update()
-        if not before:
+        is_first_page = not before
+        if is_first_page:
             cursor = ("page", 1)
         self.set_cursor(cursor, scroll=False)
         return True
@@ -349,13 +350,13 @@ class MemoryPane(CommandTarget, LongText):
         """The blocks of a page. Cached while they show the same: a novel has hundreds."""
         shown = self._shown_of(entry, digits)
         number = entry.page.number
-        cached = self._made.get(number)
+        cached = self._drawn_entries.get(number)
         if cached is not None:
             shown_before, blocks = cached
             if shown_before == shown:
                 return blocks
         blocks = memory_blocks.entry_blocks(memory, entry, self.view, self.story)
-        self._made[number] = shown, blocks
+        self._drawn_entries[number] = shown, blocks
         return blocks
 
     def _shown_of(self, entry: MemoryEntry, digits: int) -> object:
