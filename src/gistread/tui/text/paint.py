@@ -165,8 +165,8 @@ def _pieces(layout: Layout, row: int, look: RowLook) -> list[Segment]:
     if not runs:
         return []
     block = layout.block
-    base = look.palette.block(block.style, block.level)
-    base = look.palette.on_ground(base, look.ground)
+    block_style = look.palette.block(block.style, block.level)
+    base = look.palette.on_ground(block_style, look.ground)
     row_start, _ = layout.spans[layout.line_of(row)]
     layers = _layers(layout, row, look)
     edges = sorted({edge for layer in layers for edge in (layer.start, layer.end)})

@@ -276,13 +276,14 @@ class _StatusPlace:
     def of(
         cls, status: Status, note: str, line: int, *, is_alone: bool
     ) -> "_StatusPlace":
-        """`line`: columns of the line, 0 before there is a size.
+        """Share a line out among the status, the note and the keys.
 
+        `line`: columns of the line, 0 before there is a size.
         `is_alone`: whether no keys are shown.
         """
         is_error = status.tone == "error"
         around = _PADDING + _SIGN
-        least = around + cell_len(status.parts[0])
+        least = around + cell_len(status.parts[0])  # For the first words of the status
         note_cells = cell_len(note) + _STATUS_GAP if note else 0
         beside_keys = line if is_alone else _most_beside_keys(line, note)
         is_displaced = _is_displaced(least, note_cells, line, beside_keys)
@@ -295,6 +296,7 @@ class _StatusPlace:
         is_wide = is_alone or is_parted
         room = line
         if not is_wide:
+            # More than the first words only if the keys keep enough columns
             room = max(least + note_cells, min(line // 2, line - _LEAST_KEYS))
         return cls(
             status,
