@@ -223,6 +223,25 @@ def test_a_title_page_without_a_chapter_of_its_own_is_front_matter(
     assert front_matter_end(book) == (heading if skipped else 0)
 
 
+def test_the_half_title_of_a_view_is_front_matter() -> None:
+    book = make_book(
+        ["# The Ride", "By Nobody"],
+        ["# Imprint", prose(60)],
+        ["# The Ride"],
+        ["# One", prose(60)],
+        title="The Ride",
+    )
+    titles = ("Titlepage", "Imprint", "The Ride", "One")
+    chapters = tuple(
+        replace(chapter, title=title)
+        for chapter, title in zip(book.chapters, titles, strict=True)
+    )
+    book = replace(book, chapters=chapters)
+    first = book.chapters[-1].start
+    assert front_matter_end(book) == first
+    assert front_matter_end(book.upto(first + 40)) == first
+
+
 async def test_no_model_reads_the_front_matter(store: MemoryStore) -> None:
     imprint = prose(150, seed=99)
     book = make_book(

@@ -293,3 +293,14 @@ def test_a_long_story_is_told_from_its_beginning_to_its_end_in_bounded_words() -
     assert paragraphs[0] == first
     assert paragraphs[-1] == first + len(texts) - 1
     assert max(after - before for before, after in pairwise(paragraphs)) <= 5
+
+
+def test_a_mark_alone_is_no_sentence() -> None:
+    line = "“‘They are safe where the miller’s clocks are kept.’ ”"
+    book = make_book([line, "Nora went to the door and looked out at the rain."])
+    gist = Gist(book.text, 20, GistSource.EXTRACTIVE)
+    entry = MemoryEntry(Page(1, 0, len(book.text), 20), gist)
+    memory = GistMemory(book, PageSize(5, 50), "m", [entry])
+    sentences = [sentence.text for sentence in recap(memory).chapter]
+    assert sentences
+    assert "“”" not in sentences

@@ -43,7 +43,15 @@ def _is_front_matter(book: Book, chapter: Chapter) -> bool:
     title = _plain(chapter.title)
     if title in _TITLES:
         return True
-    return title == _plain(book.title) and not _has_prose(book, chapter)
+    return title == _plain(_title_of(book)) and not _has_prose(book, chapter)
+
+
+def _title_of(book: Book) -> str:
+    """The title; of a view, which has none (`Book.upto`), the first line."""
+    if book.title:
+        return book.title
+    first_line, _, _ = book.text.partition("\n")
+    return first_line
 
 
 def back_matter_start(book: Book) -> int:

@@ -228,7 +228,8 @@ def _tell(
     Each sentence has the place of the most similar sentence in the book.
     """
     book = memory.book
-    titles = _on_one_line(book.text[: front_matter_end(book)])
+    story_start = front_matter_end(book)
+    titles = _on_one_line(book.text[:story_start])
     sentences: list[str] = []
     node_of: list[Node] = []  # The node of each sentence
     for node in nodes:
@@ -244,7 +245,8 @@ def _tell(
         texts = [sentences[index] for index in indices]
         for text, place in zip(texts, _places(texts, node, memory), strict=True):
             sentence = _as_told(text, place, node, memory)
-            by_words.setdefault(sentence.text, sentence)
+            if sentence.start >= story_start and _has_letter(sentence.text):
+                by_words.setdefault(sentence.text, sentence)
     return tuple(by_words.values())
 
 
@@ -323,7 +325,8 @@ def _quoted_in(quotation: str, node: Node, memory: GistMemory) -> list[str]:
         for start, end in sentences_of(book, page_start, page_end)
         if _is_of_the_story(start, book)
     ]
-    return [close_speech(sentence) for sentence in sentences if sentence in quotation]
+    quoted = [sentence for sentence in sentences if sentence in quotation]
+    return [close_speech(sentence) for sentence in quoted if _has_letter(sentence)]
 
 
 def _is_cut(sentence: str, book: Book) -> bool:
@@ -333,6 +336,11 @@ def _is_cut(sentence: str, book: Book) -> bool:
         return False
     end = book.text[-2 * len(words) :]
     return _on_one_line(end).endswith(words)
+
+
+def _has_letter(text: str) -> bool:
+    """Whether there is more than the punctuation between two sentences, such as “."""
+    return any(map(str.isalpha, text))
 
 
 def _on_one_line(text: str) -> str:
