@@ -278,6 +278,7 @@ class GistreadApp(CommandTarget, App[None]):
         screen = self.screen
         if command.scope is Scope.SELECTING and not self._is_selecting:
             return None
+        # Commands of the book and the memory also run while another pane has the focus.
         for node in (self, screen, screen.focused, *screen.query("#book, #memory")):
             if isinstance(node, CommandTarget) and command in node.OWN_COMMANDS:
                 return node
@@ -420,6 +421,7 @@ class GistreadApp(CommandTarget, App[None]):
             first = nearest_scopes(None, library=isinstance(screen, LibraryScreen))
         panel: list[HelpLine] = []
         if not first:
+            # The screen is a panel, with keys of its own.
             panel = lines_of_panel(screen.active_bindings.values(), self._keys)
 
         def run(line: HelpLine | None) -> None:
@@ -486,6 +488,7 @@ class GistreadApp(CommandTarget, App[None]):
             controllers.asking.show_panel()
 
     async def action_choose_model(self) -> None:
+        """Let the user choose a model that reads or answers, or none."""
         from gistread.tui.model_downloads import ModelDownloads
         from gistread.tui.screens.model import ModelScreen
 
@@ -505,7 +508,7 @@ class GistreadApp(CommandTarget, App[None]):
 
         async def use(key: ModelKey | None) -> None:
             if key is not None:
-                spec = key if isinstance(key, str) else ""
+                spec = key if isinstance(key, str) else ""  # Empty: no model
                 await self._use_model(screen.role, spec)
 
         self.push_screen(screen, use)

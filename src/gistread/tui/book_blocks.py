@@ -205,8 +205,8 @@ def _link_spans(book: Book, start: int, end: int) -> Iterator[Span]:
     if not book.links:
         return
     # Links do not cross paragraphs.
-    paragraph = book.paragraphs[book.paragraph_index(start)].start
-    first = bisect_left(book.links, paragraph, key=lambda link: link.start)
+    paragraph = book.paragraphs[book.paragraph_index(start)]
+    first = bisect_left(book.links, paragraph.start, key=lambda link: link.start)
     for index, link in enumerate(islice(book.links, first, None), first):
         if link.start >= end:
             return

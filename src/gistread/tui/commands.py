@@ -150,6 +150,7 @@ class CommandKeys:
         self._report_collisions()
 
     def _change(self, identifier: str, keys: str) -> None:
+        """Use these keys for a command, or add a problem if that is impossible."""
         bad = [key for key in keys.split(",") if not _is_key(key.strip())]
         if identifier not in self._by_id:
             problem = f"Unknown command {identifier!r}; `gistread keys` lists them."

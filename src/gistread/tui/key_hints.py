@@ -35,7 +35,7 @@ def key_hints(
     if typing:
         offered = [command for command in offered if command.id == "help"]
     leading_ids = {identifier for identifier, _ in leading}
-    left_out = _not_offered(leading_ids) | {hidden}
+    left_out = _left_out_beside(leading_ids) | {hidden}
     hints = [_hint(services, keys[identifier], word) for identifier, word in leading]
     hints += [
         _hint(services, command, command.short)
@@ -45,8 +45,8 @@ def key_hints(
     return _fitting(hints)
 
 
-def _not_offered(leading: set[str]) -> set[str]:
-    """Commands that are not named again: the leading ones, and those that clash with them."""
+def _left_out_beside(leading: set[str]) -> set[str]:
+    """Ids of commands not named again: the leading ones, and those that clash with them."""
     left_out = set(leading)
     if "caret-next-word" in leading:
         left_out.add("select")  # Its key does something else there.

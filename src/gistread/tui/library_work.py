@@ -68,7 +68,7 @@ class LibraryAsker:
             return self._session.models
         services = self._services
         models = ModelPair(services.make_engine, services.config, lambda event: None)
-        await models.choose(services.named_model, "")
+        await models.choose(services.named_model, asking_model="")
         self._own = models
         return models
 

@@ -262,6 +262,7 @@ def _gist_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Blo
     page = entry.page
     tail = _tail(entry, view)
     if not shows_names(entry, view):
+        # A gist whose source is told consists of the book's own words.
         style = "own-words" if _SOURCES[entry.gist.source] else "gist"
         text = " ".join(entry.gist.text.split())
         return [_page_block(memory, page.number, text, style=style, tail=tail)]

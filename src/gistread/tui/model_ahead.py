@@ -40,6 +40,7 @@ class ModelAhead:
             await engine.close()
 
     def _make(self, spec: str) -> Engine:
+        """Hand over the started engine if it is of this model; once."""
         engine = self._engine
         if engine is None or spec != self._spec:
             return self._services.make_engine(spec)

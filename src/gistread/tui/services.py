@@ -96,6 +96,7 @@ class Settings:
             await asyncio.shield(self._writer)
 
     async def _write(self) -> None:
+        """Write changes until none is left; more may be made meanwhile."""
         while self._unwritten:
             key = next(iter(self._unwritten))
             value = self._unwritten.pop(key)

@@ -117,7 +117,8 @@ def _doing_besides(activity: Activity, resume_key: str) -> tuple[str, ...]:
     making = _making(activity.artifact, resume_key)
     match activity.reading:
         case ReadingState.RUNNING:
-            parts = ("Reading along", read, *making[:1], _left(activity))
+            what_is_made = making[:1]  # Without the time that it takes
+            parts = ("Reading along", read, *what_is_made, _left(activity))
             return tuple(filter(None, parts))
         case _ if making:
             return making

@@ -187,13 +187,13 @@ class MarkController:
         known = self._passage_at(start, end)
         self._pane.drop_selection()
         self._pane.pointed_at = start  # A note that follows is on these words.
-        if known is None:
-            place = quote_at(self._book.text, start, end)
-            self._sync.put(new_mark(MarkKind.HIGHLIGHT, place, color=color))
-        elif known.color is color and not known.note:
+        if known is not None and known.color is color and not known.note:
             self._sync.remove(known)
             self._notify_removed("Highlight removed.")
             return
+        if known is None:
+            place = quote_at(self._book.text, start, end)
+            self._sync.put(new_mark(MarkKind.HIGHLIGHT, place, color=color))
         else:
             changed = with_changes(known, kind=MarkKind.HIGHLIGHT, color=color)
             self._sync.put(changed, known)

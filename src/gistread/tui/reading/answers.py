@@ -69,7 +69,7 @@ class AnswerController:
         """Show every step the reader took for a question, or only one line."""
         panes, answers = self._context.panes, self._context.answers_pane
         number = self._context.chosen_exchange
-        if number < 0 or not answers.unfold(number):
+        if number is None or not answers.unfold(number):
             self._context.warn(
                 "No steps to show: the reader only opened sections, or the question is older."
             )
@@ -92,10 +92,10 @@ class AnswerController:
         answers = self._context.answers_pane
         if number is None:
             number = self._context.chosen_exchange
-        exchange = answers.exchanges[number] if number >= 0 else None
-        if exchange is None or not exchange.offers_note:
+        if number is None or not answers.exchanges[number].offers_note:
             self._context.warn("No answer about a passage here.")
             return
+        exchange = answers.exchanges[number]
         record = exchange.record
         assert record.passage is not None  # An answer that can be kept has one.
         lines = [exchange.answer.strip()]
@@ -188,11 +188,11 @@ class ThreadController(InputLineClient):
 
     def copy_answer(self) -> None:
         """Copy the question and answer under the cursor, or the last."""
-        exchanges = self._context.answers_pane.exchanges
-        if not exchanges:
+        number = self._context.chosen_exchange
+        if number is None:
             self._context.warn("There is no answer to copy.")
             return
-        exchange = exchanges[self._context.chosen_exchange]
+        exchange = self._context.answers_pane.exchanges[number]
         self._to_clipboard((exchange.record,), "The answer was copied.")
 
     def _open(self, thread: SavedThread) -> None:

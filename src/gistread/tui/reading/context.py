@@ -94,15 +94,17 @@ class ReadingContext:
         return self.book_pane.place
 
     @property
-    def chosen_exchange(self) -> int:
+    def chosen_exchange(self) -> int | None:
         """Index of the exchange under the cursor of the answers pane, or else of the last.
 
-        -1 without one.
+        None without one.
         """
         key = self.answers_pane.cursor_key
         if self.panes.current is Pane.ANSWERS and isinstance(key, tuple):
             number: int = key[1]
             return number
+        if not self.answers_pane.exchanges:
+            return None
         return len(self.answers_pane.exchanges) - 1
 
     @property
@@ -188,7 +190,7 @@ class Navigation(InputLineClient):
         is_laid_out = pane.visible_range is not None
         row_before = pane.scroll_offset.y
         if self._book.paragraphs and offset <= self._book.paragraphs[0].start:
-            pane.scroll_to_beginning()
+            pane.scroll_to_beginning()  # With the empty rows above the first line
         else:
             pane.scroll_to_offset(offset, top=top)
         has_scrolled = pane.scroll_offset.y != row_before

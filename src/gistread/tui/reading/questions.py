@@ -122,10 +122,7 @@ class QuestionController:
     def _submit_to(self, session: Session, question: str) -> None:
         """Ask a question once the session is ready for one."""
         context = self._context
-        about_selection = self._line.selection is not None
-        obstacle = session.questions.obstacle(
-            session.reader, about_selection=about_selection
-        )
+        obstacle = self._obstacle(session)
         # Only a question that lacks a model goes on waiting.
         self._waiting = ""
         if obstacle in _NO_MODEL:
@@ -135,12 +132,19 @@ class QuestionController:
             app.call_later(app.run_action, "choose_model")
         elif obstacle:
             context.warn_of(obstacle)
-        elif about_selection or not _has_cost(session):
+        elif self._line.selection is not None or not _has_cost(session):
             # A question about a selection is quick: the model sees only the text around it.
             self._start(session, question)
         else:
             work: Any = partial(self._start_or_offer, session, question)
             context.screen.run_worker(work, group="cost", exclusive=True)
+
+    def _obstacle(self, session: Session) -> Obstacle | None:
+        """Why the question in the line cannot be asked now; None if it can."""
+        about_selection = self._line.selection is not None
+        return session.questions.obstacle(
+            session.reader, about_selection=about_selection
+        )
 
     def typed(self) -> None:
         """Let the model evaluate what an answer needs while the question is still being typed."""
@@ -203,11 +207,7 @@ class QuestionController:
         session, question = self._context.session, self._waiting
         if not question or session is None or session.answering:
             return
-        about_selection = self._line.selection is not None
-        obstacle = session.questions.obstacle(
-            session.reader, about_selection=about_selection
-        )
-        if obstacle is not None:
+        if self._obstacle(session) is not None:
             return
         self._waiting = ""
         typed = " ".join(self._context.question.value.split())
@@ -593,9 +593,9 @@ class QuestionController:
         page = f"p. {book.page_at(offset):,}"
         if len(book.chapters) < 2:
             return page
-        title = book.chapters[book.chapter_index(offset)].title
-        title = chapter_name(title, book.language)
-        return " · ".join(filter(None, (short(title, _TITLE), page)))
+        chapter = book.chapters[book.chapter_index(offset)]
+        name = short(chapter_name(chapter.title, book.language), _TITLE)
+        return " · ".join(filter(None, (name, page)))
 
     def gist_of(self, section: events.WantedSection) -> str:
         """The gist of a wanted section; empty if the model has not read it."""

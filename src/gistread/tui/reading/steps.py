@@ -223,6 +223,7 @@ class StepController(InputLineClient):
             keys = self._context.services.with_keys(_KEYS)
         number = self._questions.in_pane(section.pages[0])
         pane.show_note(SectionNote(number, with_reason("wanted", section.reason), keys))
+        # An empty memory would show nothing of the section.
         can_switch = panes.narrow and self._return_to is None and bool(pane.rows())
         if can_switch and panes.current is not Pane.MEMORY:
             self._return_to = panes.current

@@ -60,8 +60,11 @@ class WalkController:
     def _current(self) -> WalkStep:
         return self._steps[self._at]
 
-    def begin(self, number: int, *, at_end: bool = False) -> None:
-        """Walk the steps behind the `number`th answer, from 0."""
+    def begin(self, number: int | None, *, at_end: bool = False) -> None:
+        """Walk the steps behind the `number`th answer, from 0; warns if it has none.
+
+        `at_end`: begin at the last step.
+        """
         exchanges = self._context.answers_pane.exchanges
         session = self._context.session
         if session is not None and session.answering:
@@ -69,13 +72,16 @@ class WalkController:
             return
         steps: list[WalkStep] = []
         sections = None
-        if 0 <= number < len(exchanges):
-            sections = exchanges[number].sections or Sections(self._memory)
-            steps = saved_walk(exchanges[number].record, sections, self._memory)
+        asked_at = 0.0
+        if number is not None and number < len(exchanges):
+            exchange = exchanges[number]
+            sections = exchange.sections or Sections(self._memory)
+            steps = saved_walk(exchange.record, sections, self._memory)
+            asked_at = exchange.record.asked_at
         if not steps:
             self._context.warn("No answer with steps to walk.")
             return
-        self._asked_at = exchanges[number].record.asked_at
+        self._asked_at = asked_at
         self._sections = sections
         self._steps = steps
         self._at = len(steps) - 1 if at_end else 0

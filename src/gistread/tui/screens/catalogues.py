@@ -408,7 +408,10 @@ def _row(
 
 
 def _facts(book: OfferedBook) -> str:
-    """Language and size in columns: `en      1.2 MB`; some catalogues tell them with the file."""
+    """Language and size in columns: `en      1.2 MB`.
+
+    Empty if both are unknown: some catalogues tell them only with the file.
+    """
     size = ""
     if book.files and book.files[0].size_bytes:
         size = format_size(book.files[0].size_bytes)
