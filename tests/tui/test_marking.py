@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import pytest
 from textual.widgets import TextArea
 
 from gistread.marking import Color, MarkKind, new_mark, quote_at
 from gistread.tui.marking.screens import MarkScreen, NoteScreen
+from gistread.tui.reading import status_lines
 from gistread.tui.screens.reading import ReadingScreen
+from gistread.tui.status import Status
 from tests.tui.books import long_book
 from tests.tui.marked import BOOK, NARROW, WIDE, kept, marking, put, selected, store
 from tests.tui.scripted import app_on, lines, text_of, until, until_shown
@@ -40,6 +43,21 @@ async def test_the_mouse_may_begin_and_end_inside_words(tmp_path: Path) -> None:
         await pilot.press("h")
         await until(pilot, lambda: kept(tmp_path))
         assert kept(tmp_path)[0].place.exact == "Brennan kept"
+
+
+async def test_an_error_stays_in_sight_while_words_are_selected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # On a line of its own, it takes no room from the keys for the selection.
+    error = Status(("Stopped: the model ended", "r to resume"), "✕", "error")
+    monkeypatch.setattr(status_lines, "status_of", lambda *_: error)
+    app = app_on(BOOK, tmp_path)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        screen = await marking(pilot)
+        start = BOOK.text.index("Brennan kept")
+        screen.book_pane.select_range(start, start + len("Brennan kept"))
+        await until(pilot, lambda: any("highlight" in line for line in lines(app)))
+        assert any("Stopped: the model ended" in line for line in lines(app))
 
 
 async def test_a_note_on_a_highlight_just_made_leaves_its_words_in_sight(

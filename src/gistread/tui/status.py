@@ -40,7 +40,7 @@ def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
     if state is None:
         return _without_model(activity, model_key)
     resume = f"{resume_key} to resume"
-    name = _who_answers(activity)
+    who_answers = _who_answers(activity)
     is_idle = activity.asking is AskingState.IDLE and not _reads(activity)
     if activity.problem and is_idle:
         stopped = f"Stopped: {activity.problem.rstrip('.')}"
@@ -48,32 +48,33 @@ def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
         return Status((stopped, resume, another), "✕", "error")
     match state.phase:
         case Phase.LOADING if activity.reading is ReadingState.PAUSED:
-            return Status(("Paused while loading the model", resume, *name), "○")
+            paused = "Paused while loading the model"
+            return Status((paused, resume, *who_answers), "○")
         case Phase.LOADING:
             loading = _with_share(state.notice or "Loading the model", state.fraction)
-            return Status((loading, *name), "◌", "accent")
+            return Status((loading, *who_answers), "◌", "accent")
         case Phase.FAILED:
             stopped = f"Stopped: {state.notice or 'the model ended'}"
-            return Status((stopped, resume, *name), "✕", "error")
+            return Status((stopped, resume, *who_answers), "✕", "error")
         case Phase.STOPPED:
-            return Status((*_not_reading(activity, resume_key), *name), "○")
+            return Status((*_not_reading(activity, resume_key), *who_answers), "○")
     return _at_work(activity, state, resume_key)
 
 
 def _at_work(activity: Activity, state: EngineState, resume_key: str) -> Status:
     """The status with a model that is ready."""
-    name = _who_answers(activity)
+    who_answers = _who_answers(activity)
     doing = _doing(activity, state, resume_key)
     notice = (state.notice,) if state.notice else ()
     asks = activity.asking is not AskingState.IDLE
     makes_artifact = activity.artifact is not None and not activity.artifact.paused
     has_work = asks or makes_artifact or _reads(activity)
     if not has_work:
-        return Status((*doing, *notice, *name), "○")
+        return Status((*doing, *notice, *who_answers), "○")
     # Idle although there is work: it waits, such as for a server. The reason comes first.
     if state.phase is Phase.IDLE:
-        return Status((*notice, *doing, *name), "●", "accent")
-    return Status((*doing, *notice, *name), "●", "accent")
+        return Status((*notice, *doing, *who_answers), "●", "accent")
+    return Status((*doing, *notice, *who_answers), "●", "accent")
 
 
 def _who_answers(activity: Activity) -> tuple[str, ...]:

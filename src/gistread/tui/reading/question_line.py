@@ -136,7 +136,7 @@ class QuestionLine(InputLineClient):
             self.offer(*self.choices)
             return
         if self._context.answers_pane.exchanges:
-            self.offer()
+            self.offer()  # Takes back an earlier offer
             return
         suggested = await asyncio.to_thread(self._suggestions)
         self.offer(*[(question, question) for question in suggested])

@@ -48,6 +48,7 @@ _AROUND_CHIP = 4  # Columns between the key, the words and the next chip
 # Most of the question line that chips beside the placeholder may fill
 _MOST_BESIDE = 0.7
 _ASK = "Ask the book"
+_STRIP_PADDING = 2  # Columns beside the strip of the last question
 _CHIPS_PADDING = 5  # Columns beside the chips below the question line
 _ASK_BRIEFLY = "Ask"  # Where the chips leave no room for more
 _FOLLOWS = "follows your last question"
@@ -138,19 +139,24 @@ class StatusLines:
             return
         context = controllers.context
         share_read = context.book_pane.share_read(context.book)
-        words = context.progress.place(context.place, share_read)
-        chapter = words.chapter
-        if words.title.startswith(chapter):
+        place_words = context.progress.place(context.place, share_read)
+        chapter = place_words.chapter
+        if place_words.title.startswith(chapter):
             chapter = ""  # The first chapter of a paper has the title of the paper.
         clicks = (context.navigation.contents, context.navigation.ask)
         header.show_place(
-            words.title, chapter, words.progress, tabs=tabs, actions=clicks
+            place_words.title,
+            chapter,
+            place_words.progress,
+            tabs=tabs,
+            actions=clicks,
         )
         context.memory_pane.change_view(bound=controllers.line.bound)
         self._show_progress(controllers)
         self.show_question()
 
     def _show_progress(self, controllers: Controllers) -> None:
+        """Show on the rule below the header what was read, and where answers stop."""
         context, bound = controllers.context, controllers.line.bound
         book = context.book
         length = max(1, len(book.text))
@@ -361,7 +367,8 @@ class StatusLines:
         names_selection_keys = set(_SELECTED) <= set(leading)
         status = self._screen.query_one("#status", StatusLine)
         needs_room = names_selection_keys and keys.display and self._panes.narrow
-        status.display = not needs_room or status.has_class("-parted")
+        has_own_line = self._screen.query_one("#last-line").has_class("-parted")
+        status.display = has_own_line or not needs_room
 
     def _guide(self, session: Session | None) -> tuple[tuple[str, str], ...]:
         """Explain the memory and what to do next: (text, id of the command that a click runs).
@@ -422,9 +429,9 @@ class StatusLines:
             asking = context.session.activity.asking
         is_news = asking is not AskingState.IDLE or panes.unseen_answer
         is_covered = panes.narrow and panes.current is not Pane.ANSWERS
-        # The line of a proposal stands below, and needs the rows of the steps before it.
+        # While a section is proposed, its own line below takes the room of the steps.
         rows = 1 if asking is AskingState.PERSON else STRIP_ROWS
-        width = max(0, self._screen.size.width - 2)
+        width = max(0, self._screen.size.width - _STRIP_PADDING)
         lines: Sequence[str] = ()
         if answers.exchanges and is_covered and is_news:
             lines = strip_lines(answers.exchanges[-1], answers.places, rows, width)

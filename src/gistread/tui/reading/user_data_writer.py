@@ -92,7 +92,10 @@ class UserDataWriter:
         self._write(_Write("opening", write))
 
     def save_place(self, place: ReadingPlace) -> None:
-        """Save the reading place at once, so that a crash loses at most one turned screen."""
+        """Save the reading place at once, so that a crash loses at most one turned screen.
+
+        While a key repeats, there is a short pause between two writes.
+        """
         self._place = place
         if self._timer is None:
             loop = asyncio.get_running_loop()
@@ -128,6 +131,7 @@ class UserDataWriter:
         return " ".join(problems)
 
     def _write_place(self) -> None:
+        """Write the latest reading place."""
         self._timer = None
         self._written_at = asyncio.get_running_loop().time()
         book, place = self._book, self._place

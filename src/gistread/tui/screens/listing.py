@@ -26,6 +26,7 @@ from gistread.units import format_place
 T = TypeVar("T")
 _LEAST_ROWS = 6  # Fewest rows of a list that takes the height it needs
 _AROUND_ROWS = 8  # Rows of a panel around its list
+_HEADING_LEVEL = 4  # Small, and at the left
 # Where the cursor is at first, from the top (0) to the bottom (1) of the list
 _PLACE_OF_CHOSEN = 0.4
 
@@ -104,7 +105,7 @@ class Row(Generic[T]):
         is_set_apart = spaced or self.key is None
         above = 1 if number > 0 and is_set_apart else 0
         if self.key is None:
-            level = 4 if self.style == "heading" else 0
+            level = _HEADING_LEVEL if self.style == "heading" else 0
             return [Block(self.text, style=self.style, level=level, blank_before=above)]
         text = Block(
             self.text,

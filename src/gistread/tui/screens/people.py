@@ -126,8 +126,9 @@ class CardScreen(ListScreen[Choice]):
         entity = card.entity
         mentions = counted(entity.count, "mention")
         if len(card.chapters) > 1:
-            chapters = sum(count > 0 for count in card.chapters)
-            mentions += f" in {chapters} of {counted(len(card.chapters), 'chapter')}"
+            with_mentions = sum(count > 0 for count in card.chapters)
+            all_chapters = counted(len(card.chapters), "chapter")
+            mentions += f" in {with_mentions} of {all_chapters}"
         lines = [mentions, bars(card.strip, _CARD_BARS)]
         if entity.others:
             lines.insert(0, f"also {', '.join(entity.others)}")
