@@ -128,6 +128,7 @@ def _by_chapter(
 def _mark(book: Book, mark: Mark, chapter: str = "") -> Iterator[str]:
     """The blocks of a mark: its words, its note, its kind and place."""
     words = mark.place.exact
+    # These mark a place, and quote only the words that follow.
     if mark.kind in (MarkKind.BOOKMARK, MarkKind.LETTER):
         words += " …"
     yield _quoted(words)

@@ -184,7 +184,10 @@ def open_shelf(paths: Paths, tag: str = "") -> Shelf:
 def _shelf_book(
     entry: LibraryEntry, indexed: IndexedBook, here: int, choice: BoundChoice | None
 ) -> ShelfBook:
-    """`here`: how far the user has read; `choice`: where answers stop, if chosen."""
+    """The book up to its bound.
+
+    `here`: how far the user has read; `choice`: where answers stop, if chosen.
+    """
     bound = bound_of(indexed.length, here, choice, lambda: indexed.plot)
     is_begun = here > 0 or choice is not None
     return ShelfBook(entry, indexed, bound, is_begun)
