@@ -188,6 +188,7 @@ class _EditedLine:
         is_after_edits = index + 1 == len(self.new_offsets)
         if is_after_edits:
             return new_offset
+        # What an edit replaces ends at the latest where its new words end.
         return min(new_offset, self.new_offsets[index + 1])
 
 

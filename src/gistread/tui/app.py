@@ -315,6 +315,7 @@ class GistreadApp(CommandTarget, App[None]):
             elif self.settings.config.theme:
                 self.theme = shown
             else:
+                # Meanwhile, the terminal may have become light or dark.
                 self.theme = self._theme_for("")
 
         palettes = list(self._palettes.values())

@@ -236,8 +236,8 @@ def _is_svg(data: bytes) -> bool:
     """Whether a picture is an SVG drawing; before `<svg` may come comments and declarations."""
     byte_order_mark = b"\xef\xbb\xbf"
     head = data[:_SVG_HEAD_BYTES]
-    begins = head.lstrip(byte_order_mark + b" \t\r\n")
-    is_xml = begins.startswith((b"<svg", b"<?xml", b"<!DOCTYPE svg"))
+    stripped = head.lstrip(byte_order_mark + b" \t\r\n")
+    is_xml = stripped.startswith((b"<svg", b"<?xml", b"<!DOCTYPE svg"))
     return is_xml and b"<svg" in head
 
 

@@ -90,6 +90,7 @@ class Chooser:
             others = _fold(ready[_SHOWN_AT_FIRST:] + others)
             ready = ready[:_SHOWN_AT_FIRST]
         heading_without, row_without = _WITHOUT[self.role]
+        # Without a reading model in the settings, one that was found may read a book.
         if not self.current and self.role is not Role.READING:
             row_without = _current(row_without)
         return [

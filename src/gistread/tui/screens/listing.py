@@ -195,7 +195,7 @@ class ListScreen(Panel[T | None]):
     def on_mount(self) -> None:
         self.set_focus(self.list if self.list.can_focus else self.query_one("#typed"))
         self.show_rows(self.at)
-        if self.list.cursor_key != self._first_key:
+        if self.list.cursor_key != self._first_number:
             self.list.scroll_to_key(self.list.cursor_key, top=_PLACE_OF_CHOSEN)
 
     @property
@@ -232,7 +232,7 @@ class ListScreen(Panel[T | None]):
         return "Nothing in the list has these words."
 
     @property
-    def _first_key(self) -> int | None:
+    def _first_number(self) -> int | None:
         """The number of the first row that can be chosen."""
         for number, row in enumerate(self.shown):
             if row.key is not None:
@@ -245,7 +245,7 @@ class ListScreen(Panel[T | None]):
             for number, row in enumerate(self.shown):
                 if row.key == key:
                     return number
-        return self._first_key
+        return self._first_number
 
     def show_rows(self, at: T | None) -> None:
         """Draw the rows for what is typed, with the cursor on this key, or else on the first."""
