@@ -444,7 +444,7 @@ class QuestionController:
         steering = question.steering
         steering.pinned = {number_at(offset) for offset in steered.pinned}
         steering.refused = {number_at(offset) for offset in steered.refused}
-        steering.only = steered.only
+        steering.only = steered.only  # Whether only what the user named is shown
         return question
 
     def refuse_page(self) -> None:
