@@ -159,6 +159,6 @@ def key_hint(address: ServerAddress) -> str:
     variable = variable_of(address)
     command = f"python3 -m keyring set {KEYRING} {address.origin}"
     return (
-        f"Put the key in the environment variable {variable}, or in the system's keyring: "
-        f"{command}"
+        f"Put the key in the environment variable {variable}, or, with the extra `keyring`, in the "
+        f"system's keyring: {command}"
     )

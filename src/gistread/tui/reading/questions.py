@@ -464,7 +464,10 @@ class QuestionController:
                     refused = page
                     break
         session.steering.refused.add(refused)
-        context.memory_pane.refuse(self.in_pane(refused))
+        number = self.in_pane(refused)
+        context.memory_pane.refuse(number)
+        # A request that is under way has the section already.
+        context.warn(f"Section {number} is refused from the next step on.")
 
     def answer_now(self, decision: Decision) -> None:
         """Have the question answered with what is open. `decision`: about what is proposed."""
