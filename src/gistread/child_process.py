@@ -84,6 +84,7 @@ def run_python(
     with tempfile.TemporaryFile() as output:
         run = subprocess.run(
             python_command(module, *arguments, output=output.fileno()),
+            # With `input`, `run` makes a pipe of the standard input itself.
             stdin=subprocess.DEVNULL if stdin_bytes is None else None,
             input=stdin_bytes,
             stdout=subprocess.DEVNULL,
@@ -138,7 +139,7 @@ def run_module(module: str, parent: int | None, output: int | None) -> None:
 
     if output is not None:
         sys.stdout.flush()
-        os.dup2(output, 1)
+        os.dup2(output, 1)  # Descriptor 1 is the standard output, also of C libraries.
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     runpy.run_module(module, run_name="__main__", alter_sys=True)

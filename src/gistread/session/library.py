@@ -203,7 +203,8 @@ class LibraryQuestion:
         ]
         piece = pieces_before[-1]
         start = piece.start + best.start - piece.offset
-        citation = Citation(0, start, start + len(best.text), best.text)
+        end = start + len(best.text)
+        citation = Citation(page=0, start=start, end=end, quote=best.text)
         answer = f"By its words, the question is about {best.book.entry.title}:"
         return Answered(answer, found=True, citations=(citation,), quoted=True)
 
@@ -216,19 +217,19 @@ class LibraryQuestion:
         matches = self._shelf.find(words, self.books)
         by_id = {book.indexed.id: book for book in self.books}
         scores = matches.book_scores()
-        by_passages = sorted(scores, key=lambda book: -scores[book])
+        by_passages = sorted(scores, key=lambda book_id: -scores[book_id])
         likely = by_passages[:_COMPARED]
-        for book in likely:
+        for book_id in likely:
             # A gist may have more words of the question than any passage.
-            gist_score = self._gist_score(by_id[book], matches)
-            passage_score = matches.in_book(book)[0].score
-            scores[book] += max(0.0, gist_score - passage_score)
-        by_score = sorted(likely, key=lambda book: -scores[book])
+            gist_score = self._gist_score(by_id[book_id], matches)
+            passage_score = matches.in_book(book_id)[0].score
+            scores[book_id] += max(0.0, gist_score - passage_score)
+        by_score = sorted(likely, key=lambda book_id: -scores[book_id])
         candidates: list[NamedBook] = []
-        for book in by_score[:_CANDIDATES]:
-            if scores[book] < _LEAST * scores[by_score[0]]:
+        for book_id in by_score[:_CANDIDATES]:
+            if scores[book_id] < _LEAST * scores[by_score[0]]:
                 break
-            named = self._named(by_id[book], matches.in_book(book))
+            named = self._named(by_id[book_id], matches.in_book(book_id))
             if named is not None:
                 candidates.append(named)
         return candidates, matches
@@ -236,7 +237,8 @@ class LibraryQuestion:
     def _named(self, book: ShelfBook, hits: Sequence[PassageHit]) -> NamedBook | None:
         """A book with these passages, the best first; None if its text cannot be read.
 
-        What counts has at least `_LEAST` of the highest score or weight.
+        Words count with more than the share `_LEAST` of the highest weight, passages with at least
+        that share of the best score.
         """
         text = self._shelf.text_of(book)
         if text is None:

@@ -310,11 +310,12 @@ def _log_files(file: Path) -> tuple[Path, Path]:
 
 
 def _salvage(damaged: Path, file: Path, paths: Paths) -> int:
-    """Write the readable rows of a damaged file to a new one; returns how many they were.
+    """Write the readable rows of a damaged file to `file`, an empty one; returns their number.
 
     Missing ones are taken from the files of 0.2, if they are still there.
     """
     with contextlib.closing(_connect(file.absolute().as_uri())) as new:
+        # The rows of `texts` that others refer to may be missing; they are added in the end.
         new.execute("PRAGMA foreign_keys = OFF")
         _create_tables(new)
         new.execute("BEGIN IMMEDIATE")

@@ -445,7 +445,7 @@ class _Reader:
         dimensions = self._number("I")
         if dimensions > _MOST_DIMENSIONS:
             raise _DamagedError
-        shape = self._unpack(f"{dimensions}Q")[::-1]
+        shape = self._unpack(f"{dimensions}Q")[::-1]  # The file has the columns first.
         kind = self._number("I")
         offset = self._number("Q")
         tensor = Tensor(shape, kind, offset)

@@ -99,6 +99,7 @@ async def _list_models(
 ) -> tuple[str, list[Mapping[str, Any]]]:
     """The base path of the service, and the models that it lists."""
     why = ""
+    # The path may have been given with the usual end or without it.
     bases = (address.path, address.path + _V1) if address.path else (_V1, "")
     for base in bases:
         try:

@@ -281,6 +281,7 @@ class Requester:
             rest = incoming.stops.feed(reasoning.finish()) + incoming.stops.finish()
             if rest:
                 yield incoming.pass_on(rest)
+            # Or nothing came but reasoning that the server keeps apart.
             is_cut = incoming.reasoned_apart and not incoming.text.strip()
         self._note_pace(prompt_tokens, incoming)
         yield _Reply(

@@ -73,7 +73,7 @@ class Worker:
                     sys.stderr.flush()
                 else:
                     self._receive(request_id, message)
-        os._exit(0)
+        os._exit(0)  # At once: the main loop may be in llama.cpp for seconds.
 
     def _receive(
         self, request_id: int, message: messages.Request | messages.Command
@@ -86,7 +86,7 @@ class Worker:
         if self._scheduler is not None:
             match message:
                 case messages.Cancel():
-                    self._scheduler.interrupt_for(None, request_id)
+                    self._scheduler.interrupt_for(None, request_id=request_id)
                 case messages.Generate() | messages.Choose():
                     self._scheduler.interrupt_for(message.priority)
 

@@ -125,7 +125,7 @@ class Context:
         if llama.llama_memory_seq_rm(self._memory, sequence, length, -1):
             return True
         llama.llama_memory_seq_rm(self._memory, sequence, -1, -1)
-        return length == 0
+        return length == 0  # Then it was to be emptied.
 
     def fork(self, source: int, target: int, length: int = -1) -> None:
         """Let the empty sequence `target` share the first `length` tokens of `source`; -1: all.

@@ -28,7 +28,10 @@ class PrefixTree:
         return sum(len(node.tokens) for node in self._path(sequence))
 
     def find(self, tokens: Sequence[int]) -> tuple[int | None, int]:
-        """The sequence with the longest common prefix with these tokens, and its length."""
+        """The sequence with the longest common prefix with these tokens, and its length.
+
+        (None, 0) if there is none.
+        """
         tokens = list(tokens)
         best: tuple[int | None, int] = (None, 0)
         open_nodes = [(child, 0) for child in self._root.children]
@@ -44,7 +47,10 @@ class PrefixTree:
         return best
 
     def find_whole(self, tokens: Sequence[int]) -> tuple[int | None, int]:
-        """The longest sequence that is itself a prefix of these tokens, and its length."""
+        """The longest sequence that is itself a prefix of these tokens, and its length.
+
+        (None, 0) if there is none.
+        """
         best: tuple[int | None, int] = (None, 0)
         for sequence in self._leaves:
             length = self.length(sequence)

@@ -88,7 +88,7 @@ class Scheduler:
     ) -> None:
         """Stop the running batch if it delays this priority or is for this request.
 
-        Called by the reader thread.
+        `priority`: None if no request has come. Called by the reader thread.
         """
         requests = self._evaluating
         if not requests:

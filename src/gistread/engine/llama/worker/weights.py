@@ -106,8 +106,9 @@ class Weights:
         # A token has at least a byte, but for a few that some vocabularies add.
         capacity = len(data) + _ADDED_TOKENS
         buffer = (llama.llama_token * capacity)()
+        adds_bos = False  # `prompt_tokens` adds it.
         count = llama.llama_tokenize(
-            self.vocab, data, len(data), buffer, capacity, False, special
+            self.vocab, data, len(data), buffer, capacity, adds_bos, special
         )
         if count < 0:
             raise ValueError(f"a text of {len(data)} bytes cannot be tokenized")
@@ -131,14 +132,18 @@ class Weights:
 
     def piece(self, token: int) -> bytes:
         """The bytes that a token adds to a text; none for a control token."""
+        stripped_spaces = 0
+        special = False  # No text for control tokens
         size = _PIECE_BYTES
         buffer = ctypes.create_string_buffer(size)
-        length = llama.llama_token_to_piece(self.vocab, token, buffer, size, 0, False)
+        length = llama.llama_token_to_piece(
+            self.vocab, token, buffer, size, stripped_spaces, special
+        )
         if length < 0:  # The buffer is too small: so many bytes are needed.
             size = -length
             buffer = ctypes.create_string_buffer(size)
             length = llama.llama_token_to_piece(
-                self.vocab, token, buffer, size, 0, False
+                self.vocab, token, buffer, size, stripped_spaces, special
             )
         return buffer.raw[:length]
 
