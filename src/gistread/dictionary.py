@@ -142,7 +142,7 @@ async def _start(lookup: Lookup) -> asyncio.subprocess.Process:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
             env={**os.environ, "PAGER": "cat", "TERM": "dumb"},
-            start_new_session=True,
+            start_new_session=True,  # `end_group` then ends its children too.
         )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error

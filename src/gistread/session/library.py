@@ -258,7 +258,7 @@ class LibraryQuestion:
         """
         store = MemoryStore(self._shelf.paths.memories)
         text = self._shelf.text_of(book) or ""
-        # With one chapter: a memory is found by the text alone.
+        # Its real chapters are not needed: the hash of the text finds the memory.
         whole = replace(_untitled(text), chapters=(Chapter("", 0, len(text)),))
         best = 0.0
         with suppress(StorageError):
@@ -327,7 +327,7 @@ class LibraryQuestion:
             title="",
             paragraphs=tuple(paragraphs),
             chapters=tuple(chapters),
-            language="" if language == "en" else language,
+            language="" if language == "en" else language,  # Empty also means English.
         )
 
 

@@ -144,6 +144,7 @@ class Database:
                 (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
                 if state != "ok":
                     raise sqlite3.DatabaseError(f"malformed: {state}")
+                # Some may be newer than the file.
                 _create_tables(connection)
                 notice = import_unread(connection, self._paths)
             if notice:

@@ -122,11 +122,11 @@ async def read_repository(
     opened = open_response(client, network, url, {"Accept": "application/json"})
     async with opened as response:
         if response.status_code != HTTPStatus.OK:
-            raise refusal_error(response, network, repository, repository)
+            raise refusal_error(response, network, repository, name=repository)
         body = await _limited_body(response, address)
     try:
         document = orjson.loads(body)
-        # Of the commit, the files stay the same while they are fetched.
+        # A branch may move while its files are fetched; its commit stays.
         commit = str(document.get("sha") or "")
         revision = commit if _COMMIT.fullmatch(commit) else address.revision
         listed = {

@@ -107,14 +107,19 @@ def memory_fit(sizes: ModelSizes, trained_for: int, free_bytes: int) -> MemoryFi
     """How a model fits with an F16 KV cache. `trained_for`: its context length; 0 if unknown."""
     longest = trained_for or DEFAULT_CONTEXT_TOKENS
     spare_bytes = free_bytes - needed_bytes(sizes, 0)
-    context = longest
+    context = longest  # If tokens need no memory
     if spare_bytes < 0:
         context = 0
     elif sizes.cell:
         context = min(longest, int(spare_bytes / sizes.cell))
     needed = needed_bytes(sizes, min(DEFAULT_CONTEXT_TOKENS, longest))
     enough = context >= min(LEAST_WINDOW, longest)
-    return MemoryFit(context, needed, free_bytes, enough)
+    return MemoryFit(
+        context_tokens=context,
+        needed_bytes=needed,
+        free_bytes=free_bytes,
+        enough=enough,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from gistread.errors import EngineError
 _USUAL_PORTS = {"http": 80, "https": 443}  # By scheme
 # Endpoint paths that people copy from examples; they are removed.
 _ENDPOINTS = ("/chat/completions", "/completions", "/models")
+_FINGERPRINT_CHARACTERS = 32  # As those of local models have
 _FORM = "Write http://localhost:8080/v1#model."
 
 
@@ -67,7 +68,8 @@ def named_fingerprint(model: str) -> str:
     Servers do not identify weights.
     """
     name = short_name(model).casefold()
-    return hashlib.sha256(f"server\0{name}".encode()).hexdigest()[:32]
+    digest = hashlib.sha256(f"server\0{name}".encode()).hexdigest()
+    return digest[:_FINGERPRINT_CHARACTERS]
 
 
 def is_address(spec: str) -> bool:

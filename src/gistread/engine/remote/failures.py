@@ -39,7 +39,7 @@ KEPT = "Finished work is kept: run the same command again to continue, with this
 class RequestRefusedError(Exception):
     """The server rejected the request: retrying is useless."""
 
-    status: int
+    status: int  # 0 if the request could not even be sent
     message: str  # The server's, shortened, without the key
 
     @property

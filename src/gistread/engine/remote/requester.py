@@ -228,7 +228,10 @@ class Requester:
     def _asks_again(
         self, reply: _Reply, request: ChatRequest, repeats: "_Repeats"
     ) -> bool:
-        """Whether to repeat a request: once for a cut thought, once for an empty answer."""
+        """Whether to repeat a request: once for a cut thought, once for an empty answer.
+
+        Notes in `repeats` what is left, and for later requests that the model reasons.
+        """
         if request.only_warms:
             return False
         if reply.reasoned:

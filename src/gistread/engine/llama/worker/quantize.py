@@ -52,9 +52,10 @@ def merge(model: Path, adapter: Path) -> None:
         a = _matrix(adapter, matrices, matrices.tensors[f"{layer}{_A}"])
         b = _matrix(adapter, matrices, matrices.tensors[f"{layer}{_B}"])
         rank = len(a)
+        scale = alpha / rank if alpha else 1.0
         # In place: each array of this size is fetched from the system and given back.
         changed = b @ a
-        changed *= alpha / rank if alpha else 1.0
+        changed *= scale
         changed += _matrix(model, weights, target)
         with model.open("r+b") as file:
             file.seek(weights.data_start + target.offset)
