@@ -338,7 +338,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         unsaved = [await context.user_data.flush()]
         await controllers.syncing.close()
         with contextlib.suppress(GistreadError):
-            # The user knows of the problem since the place could not be saved.
+            # How fast the user has read. A problem is known from saving the place, above.
             await asyncio.to_thread(context.progress.keep)
         unsaved.append(await controllers.marks.close())
         self.unsaved = " ".join(filter(None, unsaved))
