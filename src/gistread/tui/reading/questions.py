@@ -464,10 +464,8 @@ class QuestionController:
                     refused = page
                     break
         session.steering.refused.add(refused)
-        number = self.in_pane(refused)
-        context.memory_pane.refuse(number)
         # A request that is under way has the section already.
-        context.warn(f"Section {number} is refused from the next step on.")
+        context.memory_pane.refuse(self.in_pane(refused))
 
     def answer_now(self, decision: Decision) -> None:
         """Have the question answered with what is open. `decision`: about what is proposed."""
