@@ -266,7 +266,10 @@ def _heading(volume: Volume) -> Paragraph:
 
 
 def _chapters(book: Book, volume: Volume, end: int) -> Iterator[Chapter]:
-    """A chapter with the volume's title, then the volume's own as its parts, the last to `end`."""
+    """The volume as a chapter, and its own chapters one level deeper.
+
+    `end`: where the last of them ends, at the next volume.
+    """
     if len(book.chapters) == 1 and book.chapters[0].title in ("", volume.title):
         yield Chapter(volume.title, volume.heading, end)
         return

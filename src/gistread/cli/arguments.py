@@ -571,8 +571,8 @@ def count(least: int, most: int = _MOST) -> Callable[[str], int]:
         has_few_digits = len(text) <= _MOST_DIGITS
         if is_number and has_few_digits and least <= int(text) <= most:
             return int(text)
-        # Cut, since Python refuses to convert thousands of digits
-        is_too_large = is_number and int(text[: 2 * _MOST_DIGITS]) > most
+        # Python refuses to convert thousands of digits.
+        is_too_large = is_number and (not has_few_digits or int(text) > most)
         limits = f"of at least {least}"
         if is_too_large or most != _MOST:
             limits = f"from {least} to {most:,}"

@@ -150,9 +150,12 @@ def shared_terms(text: str) -> list[str]:
 
 
 def _nearness(
-    terms: list[Counter[str]], frequencies: Counter[str], task: str
+    terms_by_sentence: list[Counter[str]], frequencies: Counter[str], task: str
 ) -> list[float]:
-    """How many terms of the task each sentence has; rare terms count more."""
+    """The weighted share of each sentence's terms that are the task's; rare ones count more.
+
+    `frequencies`: how many sentences have each term.
+    """
     weights: dict[str, float] = {}
     for word in task.split():
         # In every language, long words carry the meaning, and short ones (what, about) are in
@@ -160,11 +163,12 @@ def _nearness(
         share = min(1.0, len(word) / _LONG_WORD) ** 2
         for term in shared_terms(word):
             if frequencies[term]:
-                weights[term] = share * log(1 + len(terms) / frequencies[term])
+                sentences = len(terms_by_sentence)
+                weights[term] = share * log(1 + sentences / frequencies[term])
     nearness: list[float] = []
-    for of_sentence in terms:
-        near = _TASK_WEIGHT * sum(weights.get(term, 0.0) for term in of_sentence)
-        nearness.append(near / (_DAMPING_TERMS + of_sentence.total()))
+    for terms in terms_by_sentence:
+        near = _TASK_WEIGHT * sum(weights.get(term, 0.0) for term in terms)
+        nearness.append(near / (_DAMPING_TERMS + terms.total()))
     return nearness
 
 

@@ -255,9 +255,8 @@ class Element:
     key: str
     name: str  # Its most frequent written form
     facts: tuple[Fact, ...]  # That name it
-    neighbours: tuple[
-        str, ...
-    ]  # Keys of elements in the same facts, the most frequent first
+    # Keys of elements in the same facts, the most frequent first
+    neighbours: tuple[str, ...]
 
 
 def build_graph(facts: tuple[Fact, ...], language: str = "") -> Mapping[str, Element]:

@@ -43,15 +43,11 @@ def _is_front_matter(book: Book, chapter: Chapter) -> bool:
     title = _plain(chapter.title)
     if title in _TITLES:
         return True
-    return title == _plain(_title_of(book)) and not _has_prose(book, chapter)
-
-
-def _title_of(book: Book) -> str:
-    """The title; of a view, which has none (`Book.upto`), the first line."""
-    if book.title:
-        return book.title
-    first_line, _, _ = book.text.partition("\n")
-    return first_line
+    book_title = book.title
+    if not book_title and chapter.start > 0:
+        # A view has no title (`Book.upto`), but its title page has one, which a half-title repeats.
+        book_title, _, _ = book.text.partition("\n")
+    return title == _plain(book_title) and not _has_prose(book, chapter)
 
 
 def back_matter_start(book: Book) -> int:

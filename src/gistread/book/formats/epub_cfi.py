@@ -251,9 +251,8 @@ class SourceText:
         last_path = "".join(last.steps[shared:])
         from_start = f"{first_path}:{self._units(first, start)}"
         to_end = f"{last_path}:{self._units(last, end)}"
-        if (
-            not parent
-        ):  # The part before the comma must not end with an exclamation mark.
+        if not parent:
+            # The part before the comma must not end with an exclamation mark.
             return f"epubcfi({first.reference},!{from_start},!{to_end})"
         return f"epubcfi({first.reference}!{parent},{from_start},{to_end})"
 

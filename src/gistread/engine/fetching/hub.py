@@ -80,8 +80,10 @@ def _split(path: str) -> HubAddress:
     repository, at, revision = where.strip(" /").partition("@")
     match repository.split("/"):
         case [owner, name, page, page_revision, *file_parts] if page in _PAGES:
+            # Of `owner/name/tree/main:Q4_K_M`, the page has no file.
             page_file = "/".join(file_parts)
             return HubAddress(f"{owner}/{name}", page_file or file, page_revision)
+    # An empty revision after "@" is for the caller to refuse.
     return HubAddress(repository, file, revision if at else "main")
 
 

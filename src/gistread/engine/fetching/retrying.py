@@ -62,9 +62,8 @@ async def with_retries(
 
     fruitless = 0  # Attempts in a row without progress
     furthest = part.length
-    most_attempts = min(
-        _UNREACHED_ATTEMPTS, network.attempts
-    )  # Until a server responds
+    # Until a server responds
+    most_attempts = min(_UNREACHED_ATTEMPTS, network.attempts)
     while True:
         try:
             await attempt()

@@ -366,10 +366,10 @@ class _Incoming:
             return True
         if self.ended.finish != "length":
             return False
-        if (
-            self.reasoning.begins_withheld
-        ):  # It began within a thought, which was not closed.
+        if self.reasoning.begins_withheld:
+            # It began within a thought, which was not closed.
             return True
+        # A model that is asked not to think may do so without the marks of a thought.
         return not has_room and seems_thought(self.text)
 
 

@@ -53,7 +53,10 @@ def whole_words(book: Book, chosen: Range) -> Range:
 
 
 def previous_word(book: Book, offset: int) -> Range:
-    """The last word that ends at or before an offset, or the first of the book."""
+    """The last word before an offset, or what is before it of a word around it.
+
+    At the beginning, the first word of the book.
+    """
     start = offset
     while start > 0:
         start = max(0, start - _LOOK_BACK)

@@ -232,8 +232,9 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
 
     def _begin(self, typed: str) -> None:
         """Search for what is typed, or open the catalogue or book that it names."""
-        is_foreign_number = typed.isdecimal() and not self._source.has_numbers
-        book = None if is_foreign_number else named_book(typed)
+        # A number names a book of Project Gutenberg; elsewhere it is a word to search for.
+        is_only_a_word = typed.isdecimal() and not self._source.has_numbers
+        book = None if is_only_a_word else named_book(typed)
         if book is not None:
             self._run(partial(self._download, book), when_stopped=_DOWNLOAD_STOPPED)
             return

@@ -336,9 +336,9 @@ class RunWriter:
         letters = len(_LETTER.findall(text))
         if not letters:
             return ""
-        script = _script(text, formatting)
-        language = str(formatting.get(f"lang {script}", ""))
-        if not language and script == "val":
+        attribute = _language_attribute(text, formatting)
+        language = str(formatting.get(f"lang {attribute}", ""))
+        if not language and attribute == "val":
             language = self.state.styles.language
         if language.lower().startswith(("x-", "und", "zxx")):
             return ""
@@ -405,8 +405,8 @@ def _description(drawing: etree._Element) -> str:
     return ""
 
 
-def _script(text: str, formatting: RunFormat) -> str:
-    """The script by which Word names the language of a text."""
+def _language_attribute(text: str, formatting: RunFormat) -> str:
+    """The attribute of `<w:lang>` that has the language of a text in this script."""
     if formatting.get("rtl"):
         return "bidi"
     if _EAST_ASIAN.search(text):

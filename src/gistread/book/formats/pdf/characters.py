@@ -118,6 +118,7 @@ class PageCharacters:
         """The point on the baseline where a character starts."""
         x, y = self._reported_origin(index)
         if self._has_forms:
+            # Tested here, too, since it is called for each character
             x, y, *_ = self._on_page(index, Box(x, y, x, y))
         return x, y
 

@@ -191,13 +191,16 @@ class _RecurringRows:
     ) -> bool:
         """Whether a row shares something with enough other pages."""
         keys = list(_keys(row.text, page))
-        # A page number may be at the foot where a chapter begins, and in the head elsewhere.
-        least = _LEAST_SHARE_OF_COUNT * len(self._edges)
+        # Numbers that grow by one a page count in any place: a page number may be at the foot where
+        # a chapter begins, and in the head elsewhere.
+        least_pages_counted = _LEAST_SHARE_OF_COUNT * len(self._edges)
         for key in keys:
-            if key.is_page_number and self._numbers[key.first_number] > least:
+            pages_counted = self._numbers[key.first_number]
+            if key.is_page_number and pages_counted > least_pages_counted:
                 return True
         may_be_title = row.size > self._body_size + _TITLE_POINTS
         if may_be_title:
+            # "Chapter 3" is a title, and no head with a number.
             keys = [key for key in keys if not key.is_number_beside_words]
         return any(self._key_recurs(key, row, page, places_of[key]) for key in keys)
 
