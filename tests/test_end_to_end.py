@@ -86,10 +86,9 @@ def page_read(text: str) -> int:
 
 
 def test_a_killed_worker_is_restarted_and_the_book_read_to_its_end(
-    tmp_path: Path,
+    tiny: Path, tmp_path: Path
 ) -> None:
-    tiny = write_tiny_gguf(tmp_path / "tiny.gguf", brief=True)
-    book = write_book(tmp_path / "A Longer Ferry.txt", 12)
+    book = write_book(tmp_path / "A Longer Ferry.txt", 6)
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
         wait_for_page(run, 2)
         assert run.worker is not None

@@ -187,7 +187,7 @@ def _load(entry: Path, name: str) -> Book | None:
             elif isinstance(values, list):
                 record[field] = tuple(values)
         book = Book(text, **record)
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, AttributeError):
         return None
     with contextlib.suppress(OSError):
         # Marks it as used, for `_trim`.

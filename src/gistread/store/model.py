@@ -67,13 +67,17 @@ def merged_ranges(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], .
 
     >>> merged_ranges([(5, 9), (0, 4), (3, 5)])
     ((0, 9),)
+    >>> merged_ranges([(-5, 3)])
+    ((-5, 3),)
     """
     merged: list[tuple[int, int]] = []
     for start, end in sorted(ranges):
-        last_start, last_end = merged[-1] if merged else (0, -1)
-        if start <= last_end:
-            merged[-1] = (last_start, max(end, last_end))
-        elif start < end:
+        if merged:
+            last_start, last_end = merged[-1]
+            if start <= last_end:
+                merged[-1] = (last_start, max(end, last_end))
+                continue
+        if start < end:
             merged.append((start, end))
     return tuple(merged)
 
