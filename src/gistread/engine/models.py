@@ -47,9 +47,9 @@ def each_model() -> Iterator[ModelFile]:
 def models_by_path(
     specs: Iterable[str], known: Collection[ModelFile]
 ) -> list[ModelFile]:
-    """The models of these settings that are named by path and are not among those known."""
+    """The models that settings name by path, without those known."""
     known_files = {model.path.resolve() for model in known}
-    paths: dict[Path, ModelFile] = {}
+    by_path: dict[Path, ModelFile] = {}
     for spec in specs:
         base, _ = split_adapter(spec)
         with contextlib.suppress(EngineError, OSError):
@@ -57,8 +57,8 @@ def models_by_path(
             if path is None or path.resolve() in known_files:
                 continue
             model = ModelFile(path, plain_name(path.name), path.stat().st_size)
-            paths[path] = describe(model)
-    return list(paths.values())
+            by_path[path] = describe(model)
+    return list(by_path.values())
 
 
 def resolve_model(spec: str, *, usable: bool = True) -> Path:

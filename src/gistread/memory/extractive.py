@@ -26,9 +26,8 @@ _TASK_WEIGHT = 1000.0
 _LONG_WORD = 8
 _LEAST_WORTH = 0.3  # Least worth of a quoted sentence, as a share of the best
 _MOST_OF_BUDGET = 1.1  # The budget may be exceeded by a tenth
-_DAMPING_TERMS = (
-    4  # Added to a sentence's terms, so that short sentences do not always win
-)
+# Added to a sentence's terms, so that short sentences do not always win
+_DAMPING_TERMS = 4
 # A term (an article …) is common if it is in more sentences than both of these.
 _FEWEST_COMMON = 3.0
 _COMMON_SHARE = 0.25  # Of all sentences

@@ -39,7 +39,7 @@ def front_matter_end(book: Book) -> int:
 
 
 def _is_front_matter(book: Book, chapter: Chapter) -> bool:
-    """Whether a chapter has such a title, or is a title page."""
+    """Whether a chapter has a title such as "Imprint", or is a title page."""
     title = _plain(chapter.title)
     if title in _TITLES:
         return True

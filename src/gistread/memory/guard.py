@@ -86,9 +86,8 @@ _WHOLE_NAME = 5
 _LEAST_DISTINCT = 0.45
 _LEAST_DISTINCT_IN_ROOT = 3.2  # Times the square root
 _MOST_AGAIN = 0.2  # Largest share of repeated runs of four words
-_LEAST_OF_SCRIPT = (
-    0.1  # Least share of the page's letters in the main script of the gist
-)
+# Least share of the page's letters in the main script of the gist
+_LEAST_OF_SCRIPT = 0.1
 _MOST_FOREIGN = 0.1  # Largest share of foreign names
 _MOST_FOREIGN_NAMES = 3  # More can no longer be a tenth of the names in a finished gist
 _MOST_COPIED = 0.5  # Largest share of copied words
@@ -102,9 +101,8 @@ _FEWEST_LONGER_WORDS = 5
 _LEAST_RELATED = 0.4  # Least share of the longer words that are on the page
 # Least words of a sentence that may not be repeated ("He ran away." may)
 _FEWEST_REPEATED = 4
-_MOST_REPEATED = (
-    0.8  # A sentence is repeated if an earlier one has this share of its words
-)
+# A sentence is repeated if an earlier one has this share of its words
+_MOST_REPEATED = 0.8
 _MOST_CAPITALISED = 0.16  # If more words are capitalised, capitals do not mark names
 _SHORTEST_STEM = 3
 _LEAST_NUMBER = 3  # Paraphrases count in smaller numbers ("the two of them")

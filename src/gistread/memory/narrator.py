@@ -19,9 +19,8 @@ from gistread.memory.passages import Span
 # Least share of "I" among the narration's words; in the first person it is 1% and more.
 _LEAST_SHARE = 0.008
 _LEAST_CALLS = 4  # Speakers address the narrator at least so often
-_MORE_CALLS = (
-    2  # And so many times as often as anyone else whom the narration hardly names
-)
+# And so many times as often as anyone else whom the narration hardly names
+_MORE_CALLS = 2
 # Most mentions in the narration for each time that the narrator is addressed
 _NAMED_SHARE = 0.34
 _CALLED_SHARE = 0.3  # Least share of a name's mentions in speech that address somebody

@@ -17,12 +17,10 @@ _MIN_PARAGRAPHS = 4
 _MAX_CHARACTERS = 400_000
 
 _TURNS = 0.5  # Least share of a transcript's lines that begin with a speaker
-_MIN_TURNS = (
-    3  # A speaker has at least so many turns; words before fewer colons are no speakers
-)
-_CITATIONS = (
-    1.0  # Least citations per thousand words; papers have 2.6 and more, novels none
-)
+# A speaker has at least so many turns; words before fewer colons are no speakers
+_MIN_TURNS = 3
+# Least citations per thousand words; papers have 2.6 and more, novels none
+_CITATIONS = 1.0
 _CODE = 0.5  # Least share of code in a book of code
 _SOME_CODE = 0.08  # The same in a manual
 # Least share of code characters in source code without markup: sources have 0.034 and more,

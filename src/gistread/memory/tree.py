@@ -69,9 +69,8 @@ class Node(PageRange):
 
     summary: Gist
     made: bool = True  # False if sentences of its children replace its summary
-    line: bool = (
-        False  # Whether its summary is one line of the summary of its only child
-    )
+    # Whether its summary is one line of the summary of its only child
+    line: bool = False
 
 
 _AnyRange = TypeVar("_AnyRange", bound=PageRange)

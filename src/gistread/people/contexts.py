@@ -30,9 +30,8 @@ class MentionContext(IntFlag):
     SPOKEN = 1024  # Somebody says it: it stands in quotation marks
 
 
-_LONGEST_PARAGRAPH = (
-    5_000  # A paragraph begins at most so many characters before a mention
-)
+# A paragraph begins at most so many characters before a mention
+_LONGEST_PARAGRAPH = 5_000
 _ARTICLE = re.compile(r"\b[Tt]he\s\Z")
 _PLACE = re.compile(
     r"\b(?:in|at|near|reached|outside|throughout|inside)\s(?:the\s)?\Z"

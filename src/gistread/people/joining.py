@@ -36,9 +36,8 @@ _MORE_FREQUENT = 3
 _SIDE_BY_SIDE = 45  # Most characters between such mentions
 _TOGETHER = 0.022  # Least share of such mentions
 _LEAST_TOGETHER = 2  # Least number of such mentions
-_LEAST_OF_FEW = (
-    3  # The same if the rarer of the two is mentioned less often than the next
-)
+# The same if the rarer of the two is mentioned less often than the next
+_LEAST_OF_FEW = 3
 _FEW_FOR_TWO = 20
 
 # Two names are one person's if most of their mentions are in the same scenes.

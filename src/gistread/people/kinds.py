@@ -21,9 +21,8 @@ _SPEAKS_AS_GROUP = 0.15  # "The Guards" speak less often: several people
 _SHIP_SPEAKS = 0.06  # It speaks less often: a ship
 _WITH_ARTICLE = 0.3  # With "the" or "were", and ends in "s": a group
 _PERSONAL = 0.2  # Speech and pronouns: a person
-_PERSONAL_AS_WORD = (
-    0.3  # The same if the name is also a common word: "Nature", "Search"
-)
+# The same if the name is also a common word: "Nature", "Search"
+_PERSONAL_AS_WORD = 0.3
 # Numbers of mentions
 _LEAST = 2  # So many of a kind are no accident
 _LEAST_NOUNS = 3  # The same before a noun

@@ -71,9 +71,8 @@ def citation_of(place: Passage, memory: GistMemory) -> Citation:
 class Sentence:
     place: Passage
     terms: frozenset[str]  # Stems of its content words, and numbers
-    is_gist: bool = (
-        False  # Whether it is from a gist; then the place is that of the page
-    )
+    # Whether it is from a gist; then the place is that of the page
+    is_gist: bool = False
 
 
 class _Weights:

@@ -36,9 +36,8 @@ from gistread.readers.thread import without_options
 NAME = "gistread"
 # Counted one by one, passages may have more tokens than the whole text: a sixth is added.
 _SPARE = 6
-_LEAST_TOLD = (
-    0.8  # Share of the text that gists must tell for an answer from them alone
-)
+# Share of the text that gists must tell for an answer from them alone
+_LEAST_TOLD = 0.8
 _DECISIVE_CHARACTERS = 80  # "Not found" is recognizable within this length
 # If an answer says it in other words, it is seldom longer; the model judges it when it ends.
 _UNDECIDED_CHARACTERS = 300

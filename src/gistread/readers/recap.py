@@ -30,9 +30,8 @@ from gistread.words import count_words
 # Four screens of 80×24; the gists of 4,000 words, as many as a tale has
 RECAP_WORDS = 600
 SHORT_RECAP_WORDS = 180  # For an answer
-_CHAPTER_SHARE = (
-    0.4  # Least share of these words for the last chapter, if it has so many
-)
+# Least share of these words for the last chapter, if it has so many
+_CHAPTER_SHARE = 0.4
 # The last chapter has at most so many pages; earlier ones belong to the story before.
 _CHAPTER_PAGES = 6
 # Gists with more than this times the words that fit are replaced by their summary.

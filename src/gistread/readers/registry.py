@@ -32,9 +32,8 @@ class Method:
     # The artifacts it uses (`memory/artifacts.py`). It builds missing ones or works without them,
     # but answers sooner or better if they exist.
     artifacts: tuple[str, ...] = ()
-    plugin: Plugin | None = (
-        None  # If it is of another package; then `location` is empty
-    )
+    # If it is of another package; then `location` is empty
+    plugin: Plugin | None = None
     problem: PluginError | None = None  # Why the plugin cannot be used
 
     def reader(self) -> "Reader":

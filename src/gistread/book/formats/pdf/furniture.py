@@ -236,9 +236,8 @@ class _RecurringRows:
 
 _FEWEST_LINE_NUMBERS = 4  # On a page
 _LINE_NUMBER_STEPS = (1, 2, 3, 4, 5, 10)
-_LEAST_STEPS_SHARE = (
-    0.8  # Share of the steps from number to number that are the usual one
-)
+# Share of the steps from number to number that are the usual one
+_LEAST_STEPS_SHARE = 0.8
 _EDGE_OUTLIERS = 20  # One in so many runs sticks out
 
 
