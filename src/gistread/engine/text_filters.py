@@ -129,28 +129,36 @@ class ReasoningFilter:
         while tag := _TAG.search(self._withheld):
             if not self.thinking and not self.begins_withheld:
                 passed += self._answer(self._withheld[: tag.start()])
-            if tag[0] in _CLOSING:
-                if not self.thinking:  # The tag that opened it was not in the text.
-                    passed = ""
-                    was_all_thought = True
-                    self.began_unseen = True
-                self.thinking = False
-                self._trims = True
-            else:
-                self.thinking = True
-            self.reasoned = True
-            self.begins_withheld = False
+            is_closing = tag[0] in _CLOSING
+            if is_closing and not self.thinking:
+                # The tag that opened the thought was not in the text.
+                passed = ""
+                was_all_thought = True
+                self.began_unseen = True
+            self._pass_tag(is_closing=is_closing)
             self._withheld = self._withheld[tag.end() :]
         if self.begins_withheld:
             return passed, was_all_thought
-        # The end of the text may be the beginning of a tag.
+        before_mark = self._take_before_mark()
+        if not self.thinking:
+            passed += self._answer(before_mark)
+        return passed, was_all_thought
+
+    def _pass_tag(self, *, is_closing: bool) -> None:
+        """Note that a thought begins, or ends."""
+        self.thinking = not is_closing
+        self.reasoned = True
+        self.begins_withheld = False
+        if is_closing:
+            self._trims = True
+
+    def _take_before_mark(self) -> str:
+        """Withhold only the end of the text, if a tag may begin there; return the rest."""
         overlap = max(_overlap(self._withheld, mark) for mark in _WITHHELD_MARKS)
         end = len(self._withheld) - overlap
-        before_end = self._withheld[:end]
+        before_mark = self._withheld[:end]
         self._withheld = self._withheld[end:]
-        if not self.thinking:
-            passed += self._answer(before_end)
-        return passed, was_all_thought
+        return before_mark
 
     def finish(self) -> str:
         """End the text and return its withheld end."""

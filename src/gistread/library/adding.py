@@ -126,7 +126,8 @@ def add_folder(
             else:
                 added.new += 1
             digests.add(file.digest)
-            if file is not before and _takes_place(file, known.files.get(file.digest)):
+            has_changed = file is not before
+            if has_changed and _takes_place(file, known.files.get(file.digest)):
                 batch.append(file)
             report(added)
             if len(batch) >= _BATCH_SIZE:

@@ -452,6 +452,7 @@ def tagged(entries: Iterable[LibraryEntry], tag: str) -> list[LibraryEntry]:
             volumes.update(_volumes(entry))
     if volumes:
         members += [entry for entry in entries if _file_of(entry) in volumes]
+    # Each once, in the order of the list
     return [entry for entry in entries if entry in members]
 
 

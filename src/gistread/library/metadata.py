@@ -101,7 +101,7 @@ def _first_lines(stream: BinaryIO) -> bytes:
 
 def _has_pdf_pages(stream: BinaryIO) -> bool:
     """Whether the file has any page; one that was cut off early has none."""
-    overlap = b""
+    overlap = b""  # The end of the last block: a match may lie across both
     while block := stream.read(_BLOCK):
         if _PDF_PAGE.search(overlap + block):
             return True

@@ -6,7 +6,7 @@ between them; one that changed, by unchanged letters near its ends. Copying is s
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -78,12 +78,15 @@ def find_quote(
     has_letters = any(map(str.isalnum, place.exact))
     if place.exact and not has_letters:
         return _find_signs(place, text.raw)
-    expected = _proportional(place.start, text, length) if length else place.start
+    expected = place.start
+    if length:
+        expected = _proportional(place.start, text, length)
     near = bisect_left(text.offsets, expected)
     quote = _Letters.of(place)
     letters_range: tuple[int, int] | None = None
     if quote.exact:
         letters_range = _occurrence(quote, text.letters, near)
+    # An empty quotation is a place, which the letters around it show.
     if letters_range is None:
         letters_range = _similar(quote, text.letters, near)
     if letters_range is None:
@@ -286,7 +289,7 @@ def earlier_versions(
     absolute = path.absolute() if path else None
 
     def similarity(other: OpenedBook) -> int:
-        """0 if the texts have nothing in common."""
+        """The greater, the surer; 0 if the texts have nothing in common."""
         if file and other.file == file:
             return 3
         if absolute and other.path == absolute:
@@ -318,23 +321,31 @@ def _migrate_from(
     """
     text = SearchableText(book.text)
     marks = [_migrate_mark(mark, text, old.length) for mark in store.marks(old.sha256)]
+    quotes_found = [not mark.lost for mark in marks]
+    position: int | None = None
     quote = user_data.position_quote(old.sha256)
-    span = find_quote(quote, text, old.length) if quote else None
-    if not certain:
-        quotes = len(marks) + (quote is not None)
-        quotes_found = sum(not mark.lost for mark in marks) + (span is not None)
-        if quotes_found < max(1, _SAME_WORK * quotes):
-            return None
+    if quote:
+        span = find_quote(quote, text, old.length)
+        position = span[0] if span else None
+        quotes_found.append(span is not None)
+    if not certain and not _is_same_work(quotes_found):
+        return None
     new_marks = store.put_new(book.sha256, marks) if marks else []
     new_questions = _migrate_questions(book, old, user_data, text)
     user_data.correct_names(book.sha256, *user_data.name_corrections(old.sha256))
     _migrate_choice(book, old, user_data)
     if old.position and not user_data.position(book.sha256):
-        near = min(_proportional(old.position, text, old.length), len(book.text))
-        offset = span[0] if span else near
-        user_data.set_position(book.sha256, offset, quote_at(book.text, offset))
+        if position is None:
+            proportional = _proportional(old.position, text, old.length)
+            position = min(proportional, len(book.text))
+        user_data.set_position(book.sha256, position, quote_at(book.text, position))
     lost = sum(mark.lost for mark in new_marks)
     return MigratedData(old.sha256, len(new_marks), lost, new_questions)
+
+
+def _is_same_work(quotes_found: Sequence[bool]) -> bool:
+    """Whether a text is of one work with another one, by whether each quote of that is in it."""
+    return sum(quotes_found) >= max(1, _SAME_WORK * len(quotes_found))
 
 
 def _migrate_mark(mark: Mark, text: SearchableText, length: int) -> Mark:

@@ -167,17 +167,15 @@ def _kindle(text: str) -> list[ForeignNote]:
             notes.append(ForeignNote(content, title=title, made_at=made_at))
             locations.append(location)
             continue
-        highlights = [
-            index
-            for index, (start, end) in enumerate(locations)
-            if start <= location_start <= end
-            and notes[index].words
-            and notes[index].title == title
-        ]
-        for index in highlights:
-            joined = joined_notes(notes[index].note, content)
-            notes[index] = replace(notes[index], note=joined)
-        if not highlights:
+        has_highlight = False
+        for index, (start, end) in enumerate(locations):
+            known = notes[index]
+            is_highlight_of_book = known.words and known.title == title
+            if is_highlight_of_book and start <= location_start <= end:
+                joined = joined_notes(known.note, content)
+                notes[index] = replace(known, note=joined)
+                has_highlight = True
+        if not has_highlight:
             note = ForeignNote("", note=content, title=title, made_at=made_at)
             notes.append(note)
             locations.append(location)

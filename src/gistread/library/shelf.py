@@ -67,13 +67,14 @@ class LibraryHit:
     @property
     def core(self) -> Span:
         """From the first to the last word of the query in the sentence, or its beginning."""
-        inside = [
+        words_inside = [
             (start, end) for start, end in self.words if self.start <= start < self.end
         ]
-        if not inside:
-            inside = [(self.start, self.end)]
-        start, _ = inside[0]
-        _, end = inside[-1]
+        start = self.start
+        end = self.end
+        if words_inside:
+            start, _ = words_inside[0]
+            _, end = words_inside[-1]
         return start, min(end, start + _CORE)
 
     @property
@@ -221,10 +222,11 @@ def hit_in(book: ShelfBook, text: str, hit: PassageHit) -> LibraryHit:
     first, last = book.indexed.span(hit.number)
     passage = text[first:last]
     places = places_in(passage, hit.words, book.indexed.language)
+    # A chapter begins with its heading, on a line of its own.
     headings = [
-        (at - first, text.find("\n", at) - first)
-        for at in book.indexed.chapter_starts
-        if first <= at < last
+        (chapter_start - first, text.find("\n", chapter_start) - first)
+        for chapter_start in book.indexed.chapter_starts
+        if first <= chapter_start < last
     ]
     outside_headings = [
         place

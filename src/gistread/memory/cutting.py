@@ -17,11 +17,13 @@ def section_ends(book: Book, start: int, end: int, words: float) -> list[int]:
     if start >= end:
         return []
     usual_characters = words * characters_per_word(book)
-    chapters = [chapter.start for chapter in book.chapters]
-    inside = chapters[bisect_right(chapters, start) : bisect_left(chapters, end)]
+    chapter_starts = [chapter.start for chapter in book.chapters]
+    first_inside = bisect_right(chapter_starts, start)
+    first_after = bisect_left(chapter_starts, end)
+    starts_inside = chapter_starts[first_inside:first_after]
     ends: list[int] = []
     chapter_start = start
-    for chapter_end in (*inside, end):
+    for chapter_end in (*starts_inside, end):
         ends += _ends_in_chapter(book, chapter_start, chapter_end, usual_characters)
         chapter_start = chapter_end
     return ends
@@ -40,16 +42,21 @@ def _ends_in_chapter(
     book: Book, start: int, end: int, usual_characters: float
 ) -> list[int]:
     """Where equal parts of a chapter end, each before a paragraph."""
-    count = max(1, round((end - start) / usual_characters))
+    characters = end - start
+    count = max(1, round(characters / usual_characters))
     paragraphs = book.paragraphs
     ends: list[int] = []
+    last_cut = start
     for number in range(1, count):
-        near = start + round(number * (end - start) / count)
-        index = bisect_left(paragraphs, near, key=lambda paragraph: paragraph.start)
+        exact_cut = start + round(number * characters / count)
+        index = bisect_left(
+            paragraphs, exact_cut, key=lambda paragraph: paragraph.start
+        )
         if index == len(paragraphs):
             break
         cut = paragraphs[index].start
-        last = ends[-1] if ends else start
-        if last < cut < end:
+        # Several cuts may be moved to the end of the same long paragraph.
+        if last_cut < cut < end:
             ends.append(cut)
+            last_cut = cut
     return [*ends, end]

@@ -19,6 +19,9 @@ from gistread.store.journal import Journal, Record, read_records
 T = TypeVar("T")
 
 SUFFIX = ".derived"
+_KEY_CHARACTERS = 32  # Of a digest
+# For another process that writes to the same file
+_LOCK_WAIT_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,10 @@ def key_of(*parts: str) -> str:
     """A key for a result derived from these texts, in this order."""
     digest = hashlib.sha256()
     for part in parts:
-        digest.update(f"{len(part)}:{part}".encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()[:32]
+        # With its length, so that the texts "ab", "c" and "a", "bc" have different keys.
+        with_length = f"{len(part)}:{part}"
+        digest.update(with_length.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:_KEY_CHARACTERS]
 
 
 class DerivedRecords:
@@ -68,7 +73,7 @@ class DerivedRecords:
         if self._path is None:
             return
         try:
-            with Journal(self._path, wait_s=1.0) as journal:
+            with Journal(self._path, wait_s=_LOCK_WAIT_S) as journal:
                 journal.append({"kind": kind, "key": key, "record": record})
         except StorageError as error:
             self.notice = f"{error.message} New summaries and facts are not saved."
@@ -78,6 +83,7 @@ class DerivedRecords:
         known: dict[tuple[str, str], Record] = {}
         if self._path is None:
             return known
+        # What cannot be read is made again.
         with contextlib.suppress(StorageError):
             lines, _ = read_records(self._path)
             for line in lines:

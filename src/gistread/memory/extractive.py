@@ -20,6 +20,7 @@ _UNSPACED = re.compile(f"[{UNSPACED}]+")
 CHARACTERS_PER_WORD = 16
 _MEAN_WORD_CHARACTERS = 6  # Space included
 _SHORTEST_STEM = 4
+_ENDING = 2  # Letters at the end of a word that may be its inflection
 _MIN_SENTENCE_WORDS = 4  # A shorter sentence means little without the one before it
 # Weight of a word of the task: more than all words of the page together
 _TASK_WEIGHT = 1000.0
@@ -74,11 +75,12 @@ def quote(text: str, gist: str, budget_words: int) -> str:
 def choose(sentences: Sequence[str], budget_words: int, task: str = "") -> list[int]:
     """Indices of the sentences that share most terms with the others, of `budget_words` in all."""
     terms, frequencies = _terms(sentences)
-    most = max(_FEWEST_COMMON, _COMMON_SHARE * len(terms))
+    most_sentences = max(_FEWEST_COMMON, _COMMON_SHARE * len(terms))
     # In how many other sentences each term is; 0 for common terms (articles …)
     weights: dict[str, float] = {}
     for term, frequency in frequencies.items():
-        weights[term] = frequency - 1.0 if frequency <= most else 0.0
+        is_common = frequency > most_sentences
+        weights[term] = 0.0 if is_common else frequency - 1.0
     nearness = _nearness(terms, frequencies, task)
 
     def score(index: int, known: set[str]) -> float:
@@ -140,11 +142,13 @@ def shared_terms(text: str) -> list[str]:
     """Terms to compare texts by: crude stems, or pairs of characters in scripts without spaces."""
     terms: list[str] = []
     for run in _UNSPACED.findall(text):
-        last = max(1, len(run) - 1)
-        terms += [run[start : start + 2] for start in range(last)]
-    for word in _WORD.findall(_UNSPACED.sub(" ", text)):
+        pairs = max(1, len(run) - 1)  # A single character stands for a pair.
+        terms += [run[start : start + 2] for start in range(pairs)]
+    spaced_text = _UNSPACED.sub(" ", text)
+    for word in _WORD.findall(spaced_text):
         folded = word.casefold()
-        terms.append(folded[: max(_SHORTEST_STEM, len(folded) - 2)])
+        stem_length = max(_SHORTEST_STEM, len(folded) - _ENDING)
+        terms.append(folded[:stem_length])
     return terms
 
 
@@ -188,10 +192,12 @@ def _cut(sentence: str, budget_words: int) -> str:
     words = sentence.split()
     if len(words) > budget_words:
         return " ".join(words[:budget_words]) + " …"
-    if length(sentence) <= 2 * budget_words:
+    # Few spaces: by characters it may be long all the same.
+    most_words = 2 * budget_words
+    if length(sentence) <= most_words:
         return sentence
-    if count_words(sentence) > 2 * budget_words:
-        characters = budget_words
+    if count_words(sentence) > most_words:
+        characters = budget_words  # Each character counts as a word.
     else:
         characters = budget_words * _MEAN_WORD_CHARACTERS
     return sentence[:characters] + "…"

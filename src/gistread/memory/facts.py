@@ -306,11 +306,14 @@ def _merge_keys(forms_of: Mapping[str, Counter[str]], terms: Terms) -> dict[str,
 
     `forms_of`: the written forms of each key.
     """
-    names = {key for key, forms in forms_of.items() if _usual_form(forms)[:1].isupper()}
+    names: set[str] = set()
     full_names: dict[str, list[str]] = defaultdict(list)  # By the last word
-    for key in forms_of:
+    for key, forms in forms_of.items():
+        if not _usual_form(forms)[:1].isupper():
+            continue
+        names.add(key)
         first, _, last = key.rpartition(" ")
-        if first and key in names:
+        if first:
             full_names[last].append(key)
     of_another = {_element_key(word, terms) for word in _OF_ANOTHER.split()}
     merged = {key: key for key in forms_of}

@@ -23,6 +23,7 @@ VERBATIM_WORDS = 60  # A shorter page (a title page, a few last lines) is its ow
 _CHECKED_EVERY = 120
 _LEAST_EXTRA = 48  # Least tokens reserved for a task that may be longer than another
 _ROOM = 1.8  # Tokens allowed for each token of the requested length
+_SPARE_TOKENS = 24  # Allowed beyond that, so that a short gist can end its sentence
 
 _TENS_OF_PAGE = 0.015  # Tens of words of a gist for each word of the page
 _TENS_OF_GISTS = 0.03  # The same of a summary, for each word of its gists
@@ -64,7 +65,7 @@ def gist_tokens(page_words: int, page_tokens: int, words: int = 0) -> int:
         words = wanted_words(page_words)
     tokens = words * page_tokens / max(1, page_words)
     # A page without spaces counts as one long word; its gist has at most half its tokens.
-    return 24 + min(page_tokens // 2, math.ceil(_ROOM * tokens))
+    return _SPARE_TOKENS + min(page_tokens // 2, math.ceil(_ROOM * tokens))
 
 
 @dataclass(frozen=True, slots=True)

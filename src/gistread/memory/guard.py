@@ -113,6 +113,8 @@ _FEWEST_WORDS = 4
 _MOST_LEAST_WORDS = 30
 _MOST_OF_PAGE = 0.5  # And at most half of them
 _QUOTATION_MARKS = ('""', "“”", "«»", "„“", "''")
+_BEFORE_WORDS = "\"'“”‘’«»„( "  # Characters between a word and the one before it
+_BEFORE_SENTENCES = ".!?:;…—\n*"  # Characters after which a capital means nothing
 _SENTENCE_ENDS = re.compile(r"[.!?…。！？।][\"'”’»)\]」』]*(?=\s|$|[^\x00-\x7f])")
 _LABEL = re.compile(r"(?<!\S)<\d{1,4}>(?!\S)")  # A pause label of a prompt
 _REFUSAL = re.compile(_PHRASES["refusal"], re.IGNORECASE | re.VERBOSE)
@@ -128,6 +130,7 @@ def clean(written: str, page: str = "", *, cut_off: bool = False) -> tuple[str, 
         text = _OPENING.sub("", text, count=1)
     text = text.strip()
     first_gist = _first_gist(text, page)
+    # If a second gist follows, only that one is cut.
     is_cut = cut_off and first_gist == text
     text = first_gist.strip("*_#`").strip()
     if len(text) > 1 and text[0] + text[-1] in _QUOTATION_MARKS:
@@ -344,6 +347,7 @@ def find_final_fault(draft: Draft) -> Fault | None:
         return Fault.FOREIGN_NAMES
     if _copied_share(draft) > _MOST_COPIED_SO_FAR:
         return Fault.COPIED
+    # A few repeated words may still be lost among those to come.
     if count_words(draft.text) >= 2 * _FEW:
         return find_fault(draft, (Fault.LOOP,))
     return None
@@ -395,8 +399,8 @@ def _names(text: str) -> set[str]:
         word = match[0]
         if len(word) <= 2 or not word[0].isupper():
             continue
-        before = text[: match.start()].rstrip("\"'“”‘’«»„( ")
-        if before and before[-1] not in ".!?:;…—\n*":
+        before = text[: match.start()].rstrip(_BEFORE_WORDS)
+        if before and before[-1] not in _BEFORE_SENTENCES:
             names.add(re.sub(r"['’]s$", "", word))
     return names
 

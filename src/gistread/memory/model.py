@@ -256,10 +256,12 @@ class GistMemory:
 
     def page_at(self, offset: int) -> Page | None:
         """The page with this offset; None for unread text after the last page."""
-        begun = bisect_right(self.entries, offset, key=lambda entry: entry.page.start)
-        if begun == 0:
+        pages_begun = bisect_right(
+            self.entries, offset, key=lambda entry: entry.page.start
+        )
+        if pages_begun == 0:
             return None
-        page = self.entries[begun - 1].page
+        page = self.entries[pages_begun - 1].page
         return page if offset < page.end else None
 
     def last_word_end(self, page: Page) -> int:
@@ -299,11 +301,12 @@ class GistMemory:
         book = self.book.upto(offset)
         bound = len(book.text)
         entries: list[MemoryEntry] = []
-        after = bisect_left(self.entries, bound, key=lambda entry: entry.page.start)
-        for entry in self.entries[:after]:
-            tells_more = not self.is_within(entry.page, bound)
-            if tells_more or book.is_volume_heading(entry.page.start):
+        begun = bisect_left(self.entries, bound, key=lambda entry: entry.page.start)
+        for entry in self.entries[:begun]:
+            is_across_bound = not self.is_within(entry.page, bound)
+            if is_across_bound or book.is_volume_heading(entry.page.start):
                 entry = self._in_own_sentences(entry, book)
+            # It is empty if only white space of the page is before the bound.
             if entry.gist.text:
                 entries.append(entry)
         share = self.bound_share * bound / max(1, len(self.book.text))

@@ -93,9 +93,8 @@ class Findings:
     right: tuple[bool, ...]
     # For the first of `UNANSWERED`, whether it said that the text does not answer them
     refused: tuple[bool, ...]
-    chosen: tuple[
-        bool, ...
-    ] = ()  # For each of `OPTIONS`, whether it chose the right one
+    # For each of `OPTIONS`, whether it chose the right one
+    chosen: tuple[bool, ...] = ()
     turn: Completion | None = None  # One sentence of its own
     gisted: tuple[GistResult, ...] = ()
 
@@ -346,8 +345,11 @@ def _question_prompt(engine: Engine, question: str, *, may_abstain: bool) -> Pro
     The trained wording always offers "The book does not say."
     """
     wording = engine.info.wording
-    task = prompts.load("task_answer" if wording else "task_brief", wording).text
-    way_out = f" {prompts.load('way_out').text}" if may_abstain else ""
+    task_name = "task_answer" if wording else "task_brief"
+    task = prompts.load(task_name, wording).text
+    way_out = ""
+    if may_abstain:
+        way_out = f" {prompts.load('way_out').text}"
     opening = prompts.load("opening_part").text
     values = {"text": TEXT, "opening": opening, "way_out": way_out, "task": task}
     return _prompt("answer_passages", engine, question=question, **values)

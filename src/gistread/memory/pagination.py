@@ -93,15 +93,16 @@ def find_passage(
     """
     last = chapter_end(book, start)
     stop = last if next_start is None else min(last, next_start)
-    units, rest = _fill(_units(book, start, stop, size.max_words), start, size)
-    total = sum(unit.words for unit in units)
-    if rest is not None and total < size.min_words / 2:
+    candidates = _units(book, start, stop, size.max_words)
+    units, next_unit = _fill(candidates, start, size)
+    words = sum(unit.words for unit in units)
+    if next_unit is not None and words < size.min_words / 2:
         # Too few words for a page: the sentences of the next paragraph are added one by one.
         window = size.max_words * CHARACTERS_PER_WORD
-        sentences = _sentences(book.text, rest.start, rest.end, rest.end, window)
-        more, _ = _fill(sentences, start, size, total)
+        end = next_unit.end
+        sentences = _sentences(book.text, next_unit.start, end, end, window)
+        more, _ = _fill(sentences, start, size, words)
         units += more
-        total += sum(unit.words for unit in more)
     end = units[-1].end
     fills_gap = end == stop and stop < last
     if fills_gap:
@@ -243,8 +244,9 @@ def shorten_size(
     Raises EngineError if none fits.
     """
     words = count_words(book.text[passage.start : passage.end])
-    characters = (passage.end - passage.start) / CHARACTERS_PER_WORD
-    passage_words = min(size.max_words, max(words, round(characters)))
+    # In a script without spaces, the words are estimated from the characters.
+    estimated = round((passage.end - passage.start) / CHARACTERS_PER_WORD)
+    passage_words = min(size.max_words, max(words, estimated))
     share = min(_LARGEST_SHORTER, context_tokens / needed)
     max_words = int(passage_words * share)
     if max_words < _MIN_PASSAGE_WORDS:
@@ -308,6 +310,7 @@ def _units(book: Book, start: int, end: int, max_words: int) -> Iterator[_Unit]:
                 is_speech = text[unit_start:text_end].lstrip()[:1] in _SPEECH
                 yield _Unit(unit_start, unit_end, words, paragraph.kind, is_speech)
                 continue
+        # Longer than a page: a sentence that the window cuts fits no page anyway.
         window = 2 * most_characters
         for sentence in _sentences(text, unit_start, text_end, unit_end, window):
             yield from _pieces(text, sentence.start, sentence.end, max_words)
@@ -329,7 +332,7 @@ def _sentences(
             # The last sentence may continue beyond the window.
             window_end = later_starts.pop()
         if window_end >= stop:
-            window_end = end
+            window_end = end  # With the space after the last sentence
         starts = [window_start, *later_starts]
         ends = [*later_starts, window_end]
         for first, last in zip(starts, ends, strict=True):
@@ -343,13 +346,15 @@ def _pieces(text: str, start: int, end: int, max_words: int) -> Iterator[_Unit]:
     while start < end:
         stop = min(end, start + most_characters)
         while (words := count_words(text[start:stop])) > max_words:
-            stop = start + max(1, (stop - start) * max_words // words - 1)
+            # In proportion, and a little more, so that few rounds are needed.
+            shorter = (stop - start) * max_words // words - 1
+            stop = start + max(1, shorter)
         if stop < end:
             space = max(text.rfind(" ", start, stop), text.rfind("\n", start, stop)) + 1
             if space > start:
                 stop = space
         if text[stop:end].isspace():
-            stop = end
+            stop = end  # Space alone is no piece.
         words = count_words(text[start:stop])
         yield _Unit(start, stop, words)
         start = stop

@@ -159,6 +159,7 @@ def _shown(start: int, end: int, book: Book, marked: Marked | None) -> str:
     if marked is None:
         return text.strip()
     marked_start, marked_end = marked.span
+    # The second sign first: the other one would shift its place.
     if start < marked_end <= end:
         index = marked_end - start
         text = text[:index] + marked.end + text[index:]
@@ -192,10 +193,12 @@ async def split_into_chunks(
     while passages:
         start, end = passages.popleft()
         tokens = await count(book.text[start:end]) + _BLANK_LINE_TOKENS
-        if tokens > most_tokens and end - start > 1:
-            # Count both halves instead.
+        can_be_cut = end - start > 1
+        if tokens > most_tokens and can_be_cut:
+            # Count both halves instead, the first one next.
             middle = (start + end) // 2
-            passages.extendleft([(middle, end), (start, middle)])
+            passages.appendleft((middle, end))
+            passages.appendleft((start, middle))
             continue
         if chunks and chunk_tokens + tokens <= most_tokens:
             chunk_start, _ = chunks[-1]

@@ -147,10 +147,7 @@ class _Reading:
         """Add the front matter, read all waiting chapters, then add the imprint."""
         book = self._memory.book
         story_start = first_section(self.writer, front_matter_end(book))
-        unread = self._known_until(0)
-        if unread < story_start:
-            end = self.writer.next_start(unread) or story_start
-            self._add_without_model(unread, min(story_start, end))
+        self._add_front_matter(story_start)
         imprint = max(story_start, imprint_start(book))
         start = story_start
         while start < imprint:
@@ -163,9 +160,16 @@ class _Reading:
                 self._start_chapters()
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None
-        unread = self._known_until(imprint)
-        if unread < len(book.text):
-            self._add_without_model(unread, len(book.text))
+        known_end = self._known_until(imprint)
+        if known_end < len(book.text):
+            self._add_without_model(known_end, len(book.text))
+
+    def _add_front_matter(self, story_start: int) -> None:
+        """Add the front matter, up to a page that was read before, if it is not known yet."""
+        known_end = self._known_until(0)
+        if known_end < story_start:
+            next_start = self.writer.next_start(known_end) or story_start
+            self._add_without_model(known_end, min(story_start, next_start))
 
     def _add_without_model(self, start: int, end: int) -> None:
         """Add the pages of front matter or of the imprint, which the model does not read."""
@@ -298,7 +302,8 @@ class _Reading:
         page = page_to_gist.page
         gist_before = await self._gist_before(page)
         attempts = await asyncio.to_thread(page_to_gist.attempts_after, gist_before)
-        if self._second_passed < int(_SECOND_PAYS * self._second_attempts):
+        least_passed = int(_SECOND_PAYS * self._second_attempts)
+        if self._second_passed < least_passed:
             attempts = attempts[:1]
         wording = self.engine.info.wording
         try:
@@ -314,10 +319,7 @@ class _Reading:
             )
         finally:
             del self._gisting[page.start]
-            more = min(_PAGES_MORE, self._pages_to_add)
-            self._pages_to_add -= more
-            for _ in range(1 + more):
-                self._pages.release()
+            self._let_more_pages_in()
         self._start_chapters()
         if result.faults and len(attempts) > 1:
             self._second_attempts += 1
@@ -331,6 +333,13 @@ class _Reading:
             usage = replace(usage, seconds=usage.seconds / at_once)
         self._add(MemoryEntry(page, result.gist, usage))
         self._gists[page.end].set_result(result.gist.text)
+
+    def _let_more_pages_in(self) -> None:
+        """Let as many pages in as have ended, and some more until the engine is busy."""
+        more = min(_PAGES_MORE, self._pages_to_add)
+        self._pages_to_add -= more
+        for _ in range(1 + more):
+            self._pages.release()
 
     def _add(self, entry: MemoryEntry) -> None:
         """Save and report a page."""

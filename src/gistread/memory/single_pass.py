@@ -210,6 +210,7 @@ class SinglePass:
     def _finish_page(self, end: int) -> None:
         """Drop pages from the window, if that pays."""
         if self._has_streams and self._needed <= STREAM_TOKENS:
+            # Text after the page keeps its labels, and so its KV state.
             self._window_start = end
             self._labels = {
                 offset: number
@@ -220,9 +221,9 @@ class SinglePass:
             if first_number > _LAST_NUMBER:
                 self._restart(end)
             return
-        dropped = count_words(self._book.text[self._window_start : end])
-        shown_again = count_words(self._book.text[end : self._shown_until])
-        if shown_again <= _CHEAP_SHARE * dropped:
+        words_dropped = count_words(self._book.text[self._window_start : end])
+        words_shown_again = count_words(self._book.text[end : self._shown_until])
+        if words_shown_again <= _CHEAP_SHARE * words_dropped:
             self._restart(end)
 
     def _pause_prompt(self, passage: LabelledPassage) -> Prompt:

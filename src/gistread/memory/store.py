@@ -98,24 +98,18 @@ class MemoryStore:
         request_key = hashlib.sha256(key.encode()).hexdigest()[:_REQUEST_KEY_LENGTH]
         path = self.directory / f"{book_key}-{request_key}{_SUFFIX}"
         _refuse_later_version(path)
-        derived = DerivedRecords(path.with_suffix(SUFFIX))
         memory = GistMemory(
             book,
             request.size,
             request.model_name,
-            [],
-            derived,
-            request.mode,
-            request.focus,
+            derived=DerivedRecords(path.with_suffix(SUFFIX)),
+            mode=request.mode,
+            focus=request.focus,
         )
         try:
             file = Journal(path)
         except StorageError as error:
-            with contextlib.suppress(StorageError):
-                records, _ = journal.read_records(path)
-                if records and _same_key(records[0], header):
-                    read = entries_of(records[1:], book)
-                    memory.entries.extend(GapFiller(book, memory.size).arranged(read))
+            _add_saved_entries(memory, path, header)
             if isinstance(error, journal.InUseError):
                 error = StorageError(f"{book.title} is being read in another gistread.")
             return MemoryWriter(memory, None, not_saved_notice(error))
@@ -170,15 +164,14 @@ class MemoryStore:
         _, *page_records = _records(header.path)
         read = entries_of(page_records, book)
         entries = GapFiller(book, header.size).arranged(read)
-        derived = DerivedRecords(header.path.with_suffix(SUFFIX))
         return GistMemory(
             book,
             header.size,
             header.model_name,
             entries,
-            derived,
-            header.mode,
-            header.focus,
+            derived=DerivedRecords(header.path.with_suffix(SUFFIX)),
+            mode=header.mode,
+            focus=header.focus,
         )
 
     def delete(self, header: MemoryHeader) -> None:
@@ -227,6 +220,15 @@ def _records(path: Path) -> list[Record]:
             f"{path}: the memory is gone.", "Read the book again: gistread index BOOK."
         )
     return records
+
+
+def _add_saved_entries(memory: GistMemory, path: Path, header: Record) -> None:
+    """Add the pages in a file that cannot be written, as far as it can be read."""
+    with contextlib.suppress(StorageError):
+        records, _ = journal.read_records(path)
+        if records and _same_key(records[0], header):
+            read = entries_of(records[1:], memory.book)
+            memory.entries += GapFiller(memory.book, memory.size).arranged(read)
 
 
 def _resume(file: Journal, header: Record, memory: GistMemory) -> MemoryWriter:
@@ -399,6 +401,7 @@ def furthest_memories(directory: Path) -> tuple[dict[str, BookProgress], list[st
         if progress is not None:
             memories.append(progress)
     memories.sort(key=lambda progress: (progress.characters, not progress.focus.task))
+    # The last memory of each book, the furthest, replaces the others.
     return {memory.sha256: memory for memory in memories}, problems
 
 

@@ -133,6 +133,7 @@ async def build(
     limit = asyncio.Semaphore(engine.info.parallel)
 
     async def summarise(pages: PageRange) -> tuple[Gist, Usage]:
+        # Outside the limit, or parts that wait for their chapters would take all of it.
         gists = [await gist_of(child) for child in pages.children]
         async with limit:
             return await _summary(memory, pages, _text(gists), engine, priority)
@@ -228,8 +229,9 @@ async def _summary(
     if known is not None:
         return known, NO_USAGE
     room_words = engine.info.context_tokens / TOKENS_PER_WORD - _TASK_WORDS
-    most = int(room_words / (MAX_CHILDREN + _OUTPUT_CHILDREN))
-    words = min(merged_words(count_words(text)), max(1, most))
+    # So that the summaries of all children of the next range fit its prompt
+    most_words = int(room_words / (MAX_CHILDREN + _OUTPUT_CHILDREN))
+    words = min(merged_words(count_words(text)), max(1, most_words))
     attempts = await careful_attempts(text, engine, memory.focus, words)
     task = memory.focus.task
     end = memory.entry(pages.last).page.end
@@ -284,6 +286,7 @@ class _PlacedPage(NamedTuple):
 def _section(pages: Sequence[_PlacedPage], depth: int) -> PageRange:
     """The range of pages whose paths have their first `depth` indices in common."""
     children: list[PageRange] = []
+    # The next index of each path, in a tuple; an empty one where the path ends
     for step, group in groupby(pages, key=lambda page: page.path[depth : depth + 1]):
         inside = list(group)
         ranges = [PageRange(0, page.number, page.number) for page in inside]

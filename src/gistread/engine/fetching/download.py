@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/\d+")
 _REPORT_INTERVAL_S = 0.1
 _LEAST_MEASURED_S = 0.2  # Before it, a rate would be a guess
+_DIGEST_SHOWN = 16  # Characters of a checksum in a message
 
 
 class DownloadStep(StrEnum):
@@ -74,7 +75,9 @@ async def download(
     sha256 = await part.sha256()
     if sha256 != file.sha256:
         part.restart()
-        digests = f"{sha256[:16]}… in place of {file.sha256[:16]}…"
+        actual = sha256[:_DIGEST_SHOWN]
+        expected = file.sha256[:_DIGEST_SHOWN]
+        digests = f"{actual}… in place of {expected}…"
         problem = f"{file.name} has the wrong SHA-256: {digests}."
         raise FetchError(problem, "Nothing was kept; try again.")
 

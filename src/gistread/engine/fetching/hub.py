@@ -126,27 +126,44 @@ async def read_repository(
         if response.status_code != HTTPStatus.OK:
             raise refusal_error(response, network, repository, name=repository)
         body = await _limited_body(response, address)
+    listing = _parse_listing(body, response.url.host)
+    # A branch may move while its files are fetched; its commit stays.
+    revision = listing.commit or address.revision
+    files: dict[str, RemoteFile] = {}
+    for path, stored in sorted(listing.models.items()):
+        url = file_url(network.endpoint, repository, revision, path)
+        file = _model_file(path, stored, url, repository)
+        if file is not None:
+            files[path] = file
+    return files, listing.licence
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """What the hub says about a repository."""
+
+    commit: str  # Of the revision asked for; empty if it names none
+    models: dict[str, Any]  # Size and checksum of each model by path, unchecked
+    licence: str
+
+
+def _parse_listing(body: bytes, host: str) -> _Listing:
+    """Read the answer of a host. Raises FetchError unless it is one of the hub."""
     try:
         document = orjson.loads(body)
-        # A branch may move while its files are fetched; its commit stays.
         commit = str(document.get("sha") or "")
-        revision = commit if _COMMIT.fullmatch(commit) else address.revision
-        listed = {
-            sibling["rfilename"]: sibling
+        models = {
+            sibling["rfilename"]: sibling.get("lfs")
             for sibling in document["siblings"]
             if sibling["rfilename"].lower().endswith(SUFFIX)
         }
     except (ValueError, LookupError, TypeError, AttributeError):
         raise FetchError(
-            f"{response.url.host} does not respond like the hub.", "See HF_ENDPOINT."
+            f"{host} does not respond like the hub.", "See HF_ENDPOINT."
         ) from None
-    files: dict[str, RemoteFile] = {}
-    for path, sibling in sorted(listed.items()):
-        url = file_url(network.endpoint, repository, revision, path)
-        file = _model_file(path, sibling.get("lfs"), url, repository)
-        if file is not None:
-            files[path] = file
-    return files, _licence(document)
+    if not _COMMIT.fullmatch(commit):
+        commit = ""
+    return _Listing(commit, models, _licence(document))
 
 
 async def _limited_body(response: "httpx2.Response", address: HubAddress) -> bytes:

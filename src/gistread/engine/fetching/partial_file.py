@@ -21,6 +21,7 @@ from gistread.store.files import make_folder
 from gistread.units import format_size
 
 _LEAVE_FREE_BYTES = 64_000_000
+_DIGEST_IN_NAME = 12  # Characters of the checksum, enough to tell files apart
 
 
 def partial_path(folder: Path, name: str, sha256: str) -> Path:
@@ -28,7 +29,7 @@ def partial_path(folder: Path, name: str, sha256: str) -> Path:
 
     A download begun by 0.2 keeps its path, `NAME.part`, with the checksum in `NAME.part.json`.
     """
-    path = folder / f"{name}.{sha256[:12]}.part"
+    path = folder / f"{name}.{sha256[:_DIGEST_IN_NAME]}.part"
     older_path = folder / f"{name}.part"
     with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
         if not path.exists():

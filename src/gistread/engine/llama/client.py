@@ -121,7 +121,7 @@ class LlamaEngine(Observable, Engine):
         return self.info
 
     async def _loaded(self) -> None:
-        """Raises EngineError."""
+        """Load the model unless it is loaded, or wait for a load. Raises EngineError."""
         if self._info is None or self._worker is None or self._start.under_way:
             await self._start.wait()
 

@@ -70,18 +70,24 @@ def sizes_of(header: GgufHeader, batch_tokens: int) -> ModelSizes:
     )
 
 
-_SMALL_PARAMETERS = 1_000_000_000  # Fewer take large batches on a processor
-# From here on small ones: each batch can be interrupted
-_LARGE_PARAMETERS = 5_000_000_000
+_BATCH_ON_GPU = 512
+# On a processor. An interrupted batch is evaluated again, so slow models take small ones.
+_LARGE_BATCH = 256
+_MEDIUM_BATCH = 128
+_SMALL_BATCH = 64
+_SMALL_PARAMETERS = 1_000_000_000  # Models with fewer take large batches
+_LARGE_PARAMETERS = 5_000_000_000  # Those with as many or more take small ones
 
 
 def batch_tokens_of(parameters: int, *, on_gpu: bool) -> int:
     """Batch size in tokens, fixed for a model and a device so that runs are reproducible."""
     if on_gpu:
-        return 512
+        return _BATCH_ON_GPU
     if parameters < _SMALL_PARAMETERS:
-        return 256
-    return 128 if parameters < _LARGE_PARAMETERS else 64
+        return _LARGE_BATCH
+    if parameters < _LARGE_PARAMETERS:
+        return _MEDIUM_BATCH
+    return _SMALL_BATCH
 
 
 def cell_bytes(sizes: ModelSizes, kv_type: str) -> float:
@@ -317,7 +323,8 @@ def _streams(sizes: ModelSizes, whole: Layout, free: int) -> int:
         return 0
     stream_bytes = STREAM_TOKENS * cell_bytes(sizes, whole.kv_type)
     other_bytes = needed_bytes(sizes, whole.window, whole.kv_type) + sizes.scratch
-    affordable = int((free - other_bytes) / 2 / stream_bytes)
+    usable_bytes = (free - other_bytes) / 2
+    affordable = int(usable_bytes / stream_bytes)
     most = max(_LEAST_STREAMS, int(_STREAMS_BYTES / stream_bytes))
     streams = min(MOST_STREAMS, most, affordable)
     if streams < _LEAST_STREAMS:
@@ -332,5 +339,6 @@ def _cells(sizes: ModelSizes, whole: Layout, free: int, extra_windows: int) -> i
     if not cell:
         return most
     spare_bytes = free - needed_bytes(sizes, whole.window, whole.kv_type)
-    affordable = whole.window + int(spare_bytes / 2 / cell)
+    usable_bytes = spare_bytes / 2
+    affordable = whole.window + int(usable_bytes / cell)
     return max(whole.window, min(most, affordable))

@@ -39,6 +39,7 @@ SCALARS = {
 STRING, ARRAY = 8, 9
 
 _TABLES = tomllib.loads(Path(__file__).with_name("gguf.toml").read_text("utf-8"))
+# By number: name, and numbers and bytes of a block
 _TENSOR_TYPES: dict[int, tuple[str, int, int]] = {
     number: (name, *block) for name, (number, *block) in _TABLES["tensor_types"].items()
 }

@@ -7,6 +7,8 @@ import json
 import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
+from http import HTTPStatus
 from typing import Any
 
 from gistread import prompts
@@ -26,6 +28,13 @@ from gistread.engine.remote.requester import Requester
 from gistread.errors import NoChoiceError
 
 _MOST_MISSES = 2  # Replies outside the schema after which it is no longer sent
+# Of servers that take no schema
+_REFUSES_SCHEMA = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.NOT_FOUND,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+    HTTPStatus.NOT_IMPLEMENTED,
+)
 _ATTEMPTS_IN_WORDS = 2  # The second says what the model replied
 _PADDING_TOKENS = 96  # Room for white space around an option
 _QUOTED_CHARACTERS = 400  # Of a reply, when it is asked for again
@@ -58,8 +67,21 @@ async def choose(
         if index is not None:
             return Choice(index, None, usage)
         requester.schema_misses += 1
+    choice = await _choose_in_words(requester, prompt, options, sampling, priority)
+    return replace(choice, usage=usage + choice.usage)
+
+
+async def _choose_in_words(
+    requester: Requester,
+    prompt: Prompt,
+    options: Sequence[str],
+    sampling: Sampling,
+    priority: Priority,
+) -> Choice:
+    """As `choose`, by a prompt that lists the options."""
     listed = _listed(options)
     task = prompts.load("server_choice").fill(options=listed)
+    usage = NO_USAGE
     *before, last = prompt
     for _ in range(_ATTEMPTS_IN_WORDS):
         with_task = (*before, Message(last.role, f"{last.content}\n\n{task}"))
@@ -129,7 +151,7 @@ async def stream_in_form(
 
 def _may_refuse_schema(refusal: RequestRefusedError) -> bool:
     """Whether the schema may be the reason for a refusal."""
-    return refusal.status in (400, 404, 422, 501) and not refusal.is_too_long
+    return refusal.status in _REFUSES_SCHEMA and not refusal.is_too_long
 
 
 def match_option(reply: str, options: Sequence[str]) -> int | None:

@@ -47,6 +47,7 @@ DONE = object()  # Sentinel: the server reported the end of the stream
 _BUSY = {429, 503, 529}
 _TRANSIENT = {408, 425, 500, 502, 504, *_BUSY}
 _MOST_BYTES = 64 * 2**20  # Largest answer or event
+_MOST_IDLE = 64  # Connections kept open for later requests: more than run at once
 _SHORT_CHARACTERS = 300  # Of what a server says
 # Share of a wait: requests that failed together are not retried together
 _JITTER = 0.25
@@ -81,7 +82,11 @@ class Connection:
             self._limited(limit_s, "giving up"),
             client.stream(method, url, json=body) as response,
         ):
-            content = await _content(response)
+            return await self._document(response)
+
+    async def _document(self, response: "httpx2.Response") -> Json:
+        """The body of a response. Raises as `fetch`, also for a failure it reports."""
+        content = await _content(response)
         if not response.is_success:
             raise self._failure(response.status_code, response.headers, content)
         return _decode(content)
@@ -109,10 +114,8 @@ class Connection:
             # A failure or a whole answer is one document, in place of events.
             if not response.is_success or "json" in content_type:
                 async with self._limited(limit_s, then):
-                    content = await _content(response)
-                if not response.is_success:
-                    raise self._failure(response.status_code, response.headers, content)
-                yield _checked(_decode(content))
+                    document = await self._document(response)
+                yield _checked(document)
                 yield DONE
                 return
             # Some servers send a byte order mark first.
@@ -155,6 +158,7 @@ class Connection:
         await asyncio.sleep(wait_s)
 
     def _most_attempts(self, lost: ServerLostError) -> int:
+        """Attempts in a row; twice as many if the server says that it is only overloaded."""
         if isinstance(lost, SilentError):
             attempts = self.policy.silent_attempts
         else:
@@ -210,7 +214,7 @@ class Connection:
                 ),
                 # `RequestSlots` limits the concurrency.
                 limits=httpx2.Limits(
-                    max_connections=None, max_keepalive_connections=64
+                    max_connections=None, max_keepalive_connections=_MOST_IDLE
                 ),
                 # No proxy for a server on this machine.
                 trust_env=not self.address.is_loopback,

@@ -190,19 +190,21 @@ class Requester:
         spent = NO_USAGE
         while True:
             has_text = False
+            is_last = failures + 1 >= connection.policy.silent_attempts
+            sending = self._send_in_slot(
+                request, repeats.room, priority, is_last=is_last
+            )
             try:
-                async with self.slots.slot(priority) as slot:
-                    is_last = failures + 1 >= connection.policy.silent_attempts
-                    sending = self._send(request, repeats.room, slot, is_last=is_last)
-                    async with aclosing(sending) as events:
-                        async for event in events:
-                            if isinstance(event, _Reply):
-                                reply = event
-                                break
-                            has_text = has_text or isinstance(event, TextDelta)
-                            yield event
-                    spent += reply.usage
-                    asks_again = self._asks_again(reply, request, repeats)
+                async with aclosing(sending) as events:
+                    async for event in events:
+                        if isinstance(event, _Reply):
+                            reply = event
+                            # Before the slot is free for another request
+                            asks_again = self._asks_again(reply, request, repeats)
+                            break
+                        has_text = has_text or isinstance(event, TextDelta)
+                        yield event
+                spent += reply.usage
             except _PreemptedError:
                 if has_text:
                     yield StreamRestarted("a question went first")
@@ -249,6 +251,16 @@ class Requester:
             repeats.room = max(repeats.room, self.thinking_tokens)
             return True
         return False
+
+    async def _send_in_slot(
+        self, request: ChatRequest, room: int, priority: Priority, *, is_last: bool
+    ) -> AsyncGenerator[TextDelta | StreamRestarted | _Reply]:
+        """Wait for a slot, then `_send`; holds the slot until it is closed."""
+        async with self.slots.slot(priority) as slot:
+            sending = self._send(request, room, slot, is_last=is_last)
+            async with aclosing(sending) as events:
+                async for event in events:
+                    yield event
 
     async def _send(
         self, request: ChatRequest, room: int, slot: RequestSlot, *, is_last: bool
