@@ -20,7 +20,7 @@ def read(body: str, language: str = "en") -> Book:
             paragraph.text,
             paragraph.kind,
             paragraph.level,
-            lines=paragraph.lines,
+            keeps_lines=paragraph.keeps_lines,
             marks=paragraph.marks,
         )
     return builder.build(title="T", source_format="html")

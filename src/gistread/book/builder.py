@@ -33,6 +33,7 @@ _KEEPS_LINES = frozenset(
     {ParagraphKind.VERSE, ParagraphKind.TABLE, ParagraphKind.LIST, ParagraphKind.CODE}
 )
 _KEEPS_SPACING = frozenset({ParagraphKind.TABLE, ParagraphKind.CODE})
+_BETWEEN = "\n\n"  # Between two paragraphs
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class ChapterStart:
 def by_paragraph(
     chapters: Iterable[ChapterStart],
 ) -> Mapping[int, Sequence[ChapterStart]]:
+    """The chapters by the paragraph at which they start; empty for other paragraphs."""
     starts: defaultdict[int, list[ChapterStart]] = defaultdict(list)
     for chapter in chapters:
         starts[chapter.index].append(chapter)
@@ -120,7 +122,7 @@ class BookBuilder:
     def next_start(self) -> int:
         if not self._parts:
             return 0
-        return self.characters + 2
+        return self.characters + len(_BETWEEN)
 
     def add(
         self,
@@ -128,14 +130,17 @@ class BookBuilder:
         kind: ParagraphKind = ParagraphKind.TEXT,
         level: int = 0,
         *,
-        lines: bool = False,
+        keeps_lines: bool = False,
         marks: Sequence[InlineMark] = (),
     ) -> bool:
-        """Append a paragraph and return True; skip empty text and repeated scene breaks."""
+        """Append a paragraph and return True; skip empty text and repeated scene breaks.
+
+        `keeps_lines`: keep line ends, as verse and tables always do.
+        """
         text = clean(text)
         if marks:
             text = inline.attach_marks(text)
-        if lines or kind in _KEEPS_LINES:
+        if keeps_lines or kind in _KEEPS_LINES:
             text = keep_lines(text, keep_spacing=kind in _KEEPS_SPACING)
         else:
             text = one_line(text)
@@ -166,12 +171,14 @@ class BookBuilder:
         previous = self._starts[-1] if self._starts else None
         if previous is None or previous.index != start:
             self._starts.append(ChapterStart(start, title, level))
-        elif title or not previous.title:
-            # A part and its first chapter that start together share one entry.
-            titles = dict.fromkeys((previous.title, title))
-            both_titles = ": ".join(filter(None, titles))
-            outer_level = min(level, previous.level)
-            self._starts[-1] = ChapterStart(start, both_titles, outer_level)
+            return
+        if previous.title and not title:
+            return
+        # A part and its first chapter that start together share one entry.
+        titles = dict.fromkeys((previous.title, title))
+        both_titles = ": ".join(filter(None, titles))
+        outer_level = min(level, previous.level)
+        self._starts[-1] = ChapterStart(start, both_titles, outer_level)
 
     def build(
         self,
@@ -189,7 +196,7 @@ class BookBuilder:
 
         `resolve` is called for every link.
         """
-        text = "\n\n".join(self._parts)
+        text = _BETWEEN.join(self._parts)
         name = clean_line(title) or "Untitled"
         return Book(
             text=text,
@@ -237,7 +244,10 @@ class BookBuilder:
         )
 
     def _chapters(self, text: str, title: str) -> tuple[Chapter, ...]:
-        """The chapters, which together cover the text. `title`: of those without one."""
+        """The chapters, which together cover the text.
+
+        `title`: for chapters without a title.
+        """
         whole_book = ChapterStart(0, title, 1)
         # A chapter that was begun last may have no paragraphs.
         starts = [start for start in self._starts if start.index < len(text)]
@@ -246,6 +256,7 @@ class BookBuilder:
         front_matter = text[: starts[0].index]
         if count_words(front_matter) > _FRONT_MATTER_WORDS:
             starts.insert(0, whole_book)
+        # Shorter front matter belongs to the first chapter.
         starts[0] = replace(starts[0], index=0)
         ends = [start.index for start in starts[1:]]
         ends.append(len(text))

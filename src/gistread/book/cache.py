@@ -107,7 +107,7 @@ def _record(book: Book) -> dict[str, object]:
 
 
 def _columns(kind: type, ranges: Sequence[object]) -> list[list[object]]:
-    """The inverse of `_ranges`."""
+    """For each field of a kind of ranges: its values. The inverse of `_ranges`."""
     return [[getattr(item, field.name) for item in ranges] for field in fields(kind)]
 
 
@@ -202,15 +202,19 @@ def _title_from_name(name: str) -> str:
     return clean_line(PurePath(name).stem)
 
 
-def _renamed(book: Book, before: str, now: str) -> Book:
-    """The book with the title `now`, if its title was only made from the file's name `before`."""
-    if book.title != before:
+def _renamed(book: Book, old_title: str, new_title: str) -> Book:
+    """The book with the new title, if its title is the one from the old name of its file.
+
+    Chapters without a title of their own have the book's.
+    """
+    if book.title != old_title:
         return book
-    chapters = tuple(
-        replace(chapter, title=now) if chapter.title == before else chapter
-        for chapter in book.chapters
-    )
-    return replace(book, title=now, chapters=chapters)
+    chapters: list[Chapter] = []
+    for chapter in book.chapters:
+        has_book_title = chapter.title == old_title
+        title = new_title if has_book_title else chapter.title
+        chapters.append(replace(chapter, title=title))
+    return replace(book, title=new_title, chapters=tuple(chapters))
 
 
 def _ranges(kind: type, columns: list[list[Any]]) -> tuple[Any, ...]:

@@ -49,7 +49,8 @@ def read_image(book: Path, source: str) -> bytes:
             address = _address_in_page(stream, book.name, source)
             if address:
                 return _decode_data_url(address)
-    if isinstance(kind, ForeignFormat) and kind.suffix:
+    is_converted = isinstance(kind, ForeignFormat) and kind.suffix
+    if is_converted:
         raise BookError(
             "Pictures of converted books are not available.",
             "Convert it to EPUB with Calibre and open that.",
@@ -61,9 +62,9 @@ def _from_archive(stream: BinaryIO, source: str) -> bytes:
     """A picture of an EPUB, a Word document or a zipped FictionBook."""
     try:
         archive = Archive(stream)
-        fictionbook = next((name for name in archive.names if is_fb2_name(name)), None)
-        if fictionbook is not None:
-            return _from_fictionbook(archive.read(fictionbook), source)
+        for name in archive.names:
+            if is_fb2_name(name):
+                return _from_fictionbook(archive.read(name), source)
         return archive.read(source)
     except ArchiveError as error:
         raise BookError(f"The picture {source} {error}.") from error
@@ -121,6 +122,7 @@ def _from_folder(book: Path, source: str) -> bytes:
 
 def _decode_data_url(source: str) -> bytes:
     """The bytes in an address such as `data:image/png;base64,iVBORw0K…`."""
+    # Base64 takes four characters for three bytes: twice the limit is more than enough.
     header, comma, escaped = source[: 2 * LIMIT_BYTES].partition(",")
     if not comma:
         raise BookError("The picture's data are damaged.")

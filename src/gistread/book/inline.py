@@ -120,11 +120,14 @@ def extract_marks(text: str) -> tuple[str, list[MarkedRange]]:
         piece_start = match.end()
         index = _index_of(match[0])
         if _is_closing(match[0]):
-            ranges.append(MarkedRange(index, starts.pop(index, length), length))
+            # Without an opening mark, the range is empty.
+            start = starts.pop(index, length)
+            ranges.append(MarkedRange(index, start, length))
         else:
             starts[index] = length
     pieces.append(text[piece_start:])
     length += len(text) - piece_start
+    # A mark that is never closed reaches to the end.
     ranges += [MarkedRange(index, start, length) for index, start in starts.items()]
     covering = [marked for marked in ranges if marked.start < marked.end]
     covering.sort(key=lambda marked: (marked.start, -marked.end, marked.index))

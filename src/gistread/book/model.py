@@ -153,11 +153,13 @@ class Book:
         return max(1, round(self.words / WORDS_A_PAGE))
 
     def page_at(self, offset: int) -> int:
+        """The number of the printed page at an offset, from 1."""
         characters = max(1, len(self.text))
         pages_before = max(0, offset) * self.page_count // characters
         return min(self.page_count, pages_before + 1)
 
     def page_start(self, page: int) -> int:
+        """The first offset of a printed page; of the nearest page if there is no such number."""
         pages_before = min(max(1, page), self.page_count) - 1
         return -(-pages_before * len(self.text) // self.page_count)  # Rounded up
 
@@ -173,7 +175,8 @@ class Book:
     def _overlapping(
         self, ranges: Sequence[_Range], start: int, end: int
     ) -> Iterator[_Range]:
-        """The ranges that overlap `[start, end)`. Each lies within one paragraph."""
+        """The ranges that overlap `[start, end)`."""
+        # Each range lies within one paragraph: those of earlier ones cannot overlap.
         paragraph_start = 0
         if self.paragraphs:
             paragraph_start = self.paragraphs[self.paragraph_index(start)].start
@@ -280,6 +283,7 @@ class Book:
         return view
 
     def _cut(self, offset: int) -> "Book":
+        """A new view up to an offset of the text."""
         paragraphs = [p for p in self.paragraphs if p.start < offset]
         # The first chapter stays even at offset 0.
         chapters = [c for c in self.chapters if c.start < offset or c.start == 0]

@@ -11,16 +11,27 @@ _ROMAN = re.compile(r"M{0,3}(?:CM|CD|D?C{0,4})(?:XC|XL|L?X{0,4})(?:IX|IV|V?I{0,4
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-_SMALL_NUMBERS, _TENS, _OTHER_LANGUAGES = (
-    [row.split() for row in _TABLES[name]]
-    for name in ("small", "tens", "other_languages")
-)
-_HEBREW = {letter: value for value, letter in enumerate("אבגדהוזחט", 1)} | {
-    letter: 10 * value for value, letter in enumerate("יכלמנסעפצ", 1)
-}
-_GREEK = {letter: value for value, letter in enumerate("ΑΒΓΔΕϚΖΗΘ", 1)} | {
-    letter: 10 * value for value, letter in enumerate("ΙΚΛΜΝΞΟΠϞ", 1)
-}
+
+
+def _rows(name: str) -> list[list[str]]:
+    """The words of each row of a table."""
+    return [row.split() for row in _TABLES[name]]
+
+
+def _letter_values(units: str, tens: str) -> dict[str, int]:
+    """The values of the letters that stand for 1 to 9 and for 10 to 90."""
+    values: dict[str, int] = {}
+    for number, (unit, ten) in enumerate(zip(units, tens, strict=True), start=1):
+        values[unit] = number
+        values[ten] = 10 * number
+    return values
+
+
+_SMALL_NUMBERS = _rows("small")
+_TENS = _rows("tens")
+_OTHER_LANGUAGES = _rows("other_languages")
+_HEBREW = _letter_values("אבגדהוזחט", "יכלמנסעפצ")
+_GREEK = _letter_values("ΑΒΓΔΕϚΖΗΘ", "ΙΚΛΜΝΞΟΠϞ")
 _FULL_WIDTH = re.compile("[０-９]")
 _DOT_OF_I = "\u0307"  # In the lower case of İ, after the i
 _CJK_DIGITS = {
@@ -63,32 +74,39 @@ _FINISHING_FACTOR = 1000
 
 # In headings.
 _UNITS = 9
-_LAST = 999
+_LAST = 999  # "Chapter the last" follows all others
 _MOST_DIGITS = 4
-_WORDS = {
+
+
+def _numbers_of_headings() -> dict[str, int]:
+    """The values of words: "twelve", "second", "thirty-first", "douze", "last"."""
+    values: dict[str, int] = {}
     # Reversed: a word of several languages gets its value from the first row.
-    **{
-        word: number
-        for row in reversed((*_SMALL_NUMBERS, *_OTHER_LANGUAGES))
-        for number, word in enumerate(row, 1)
-    },
-    **{word: 10 * tens for row in _TENS for tens, word in enumerate(row, 2)},
-    **{
-        f"{word}-{unit}": 10 * tens + number
-        for tens, word in enumerate(_TENS[0], 2)
-        for row in _SMALL_NUMBERS
-        for number, unit in enumerate(row[:_UNITS], 1)
-    },
-    **dict.fromkeys(("last", "dernier", "letztes", "último"), _LAST),
-}
+    for row in reversed((*_SMALL_NUMBERS, *_OTHER_LANGUAGES)):
+        values |= {word: number for number, word in enumerate(row, start=1)}
+    for row in _TENS:
+        for tens, word in enumerate(row, start=2):
+            values[word] = 10 * tens
+    cardinal_tens = _TENS[0]
+    for tens, word in enumerate(cardinal_tens, start=2):
+        for row in _SMALL_NUMBERS:
+            for number, unit in enumerate(row[:_UNITS], start=1):
+                values[f"{word}-{unit}"] = 10 * tens + number
+    for word in ("last", "dernier", "letztes", "último"):
+        values[word] = _LAST
+    return values
+
+
+_WORDS = _numbers_of_headings()
 
 
 def parse_number(word: str) -> int | None:
     """Value of a number in a heading: 12, XII, twelve, 十二 or י״ב; None if it is none."""
+    # Full-width digits may stand beside Japanese units: `_cjk` reads them.
     if word.isdecimal() and not _FULL_WIDTH.match(word):
-        if len(word) <= _MOST_DIGITS:
-            return int(word)
-        return None
+        if len(word) > _MOST_DIGITS:
+            return None
+        return int(word)
     plain = word.lower().replace("ё", "е").replace(_DOT_OF_I, "")
     return (
         parse_roman(word)

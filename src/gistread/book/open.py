@@ -148,7 +148,7 @@ def _read_identified(
         raise BookError(f"{name} is empty.")
     kind = sniff.identify(head, name)
     _check_size(stream, name, kind)
-    if kind is None:
+    if kind is None:  # A zip archive
         archive = Archive(stream)
         kind = sniff.identify_zip(archive)
         if not isinstance(kind, sniff.ForeignFormat):
@@ -170,9 +170,8 @@ def _read_identified(
 def _check_size(stream: BinaryIO, name: str, kind: sniff.FileType | None) -> None:
     """Raises BookError if the file is too large for its format. `kind`: None for an archive."""
     is_foreign = isinstance(kind, sniff.ForeignFormat)
-    is_unreadable = isinstance(kind, sniff.ForeignFormat) and not kind.suffix
-    if is_unreadable:
-        # Its format is the reason to refuse it, not its size.
+    if isinstance(kind, sniff.ForeignFormat) and not kind.suffix:
+        # It cannot be read: its format is the reason to refuse it, not its size.
         return
     is_archive = kind is None
     is_pdf = kind is sniff.ReadableFormat.PDF

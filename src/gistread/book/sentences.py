@@ -23,10 +23,9 @@ _END = re.compile(
 )
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-_ABBREVIATIONS, _MAY_END, _BEFORE_NUMBER = (
-    frozenset(_TABLES[name].split())
-    for name in ("abbreviations", "may_end", "before_number")
-)
+_ABBREVIATIONS = frozenset(_TABLES["abbreviations"].split())
+_MAY_END = frozenset(_TABLES["may_end"].split())
+_BEFORE_NUMBER = frozenset(_TABLES["before_number"].split())
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«—–-]*$")
 # "z. B.", "d. h.", "т. е.", "p. ej.": a letter and a stop, after or before another one.
 _SPACED_BEFORE = re.compile(r"(?:^|[\s(«„])[^\W\d_]{1,2}\.\s$")
@@ -43,7 +42,6 @@ _BEFORE_ORDINAL = re.compile(
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?$")
 _AFTER_NAMES = frozenset(("jr", "sr"))
 _SPANISH_ARTICLES = frozenset(("El", "Al", "Del", "Un", "Este"))
-_NEVER_END = frozenset(("st", "no", "fig"))
 _DOTTED_NEVER_END = frozenset(("i.e", "e.g", "d.h", "z.b", "c.-à-d"))
 _AFTER_SPEECH = frozenset("とっ、，,")
 _LOOK_BACK = 24  # Characters
@@ -195,10 +193,11 @@ def _junior(stop: _Stop) -> bool | None:
 
 
 def _abbreviation(stop: _Stop) -> bool | None:
+    """An abbreviation such as "Dr.", which never ends a sentence, or "etc.", which may."""
     word = stop.word.lower()
     if word not in _ABBREVIATIONS:
         return None
-    return word in _MAY_END and word not in _NEVER_END and stop.begins_upper
+    return word in _MAY_END and stop.begins_upper
 
 
 def _dotted(stop: _Stop) -> bool | None:

@@ -151,6 +151,7 @@ def volume_paths(series: SeriesFile, source: Path) -> list[Path]:
 
 
 def _leads_out(volume: str, folder: Path) -> bool:
+    """Whether the path of a volume leads out of the folder of its series."""
     try:
         path = Path(volume)
         if volume.startswith("~") or path.is_absolute() or ".." in path.parts:

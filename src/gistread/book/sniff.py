@@ -190,6 +190,7 @@ def _by_content(text: str, suffix: str) -> ReadableFormat:
 
 
 def identify_zip(archive: Archive) -> FileType:
+    """The format of a zip archive: the one it declares, else by the names of its files."""
     try:
         declared = archive.read("mimetype").strip().decode("latin-1")
     except ArchiveError:

@@ -31,12 +31,13 @@ _HEADERS = (
     "#guid column:5",
 )
 _SOURCE = re.compile(r"\s?\[\d+\]")  # In an answer: " [1]"
-_GUID = 16  # Characters
+_GUID_CHARACTERS = 16
 _SENTENCE_ENDS = '.!?”"’'
-_WORDS = re.compile(r"\w+")
-_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_WORD = re.compile(r"\w+")
+# A word that a card may hide: it begins with a letter.
+_GAP_WORD = re.compile(r"[^\W\d_][\w'’-]*")
 # Text that Anki would read as a field, a hint, a comment or a sound.
-_ENTITIES = {
+_ESCAPES = {
     "{{": "&#123;&#123;",
     "}}": "&#125;&#125;",
     "::": "&#58;&#58;",
@@ -44,7 +45,7 @@ _ENTITIES = {
     "\n": "<br>",
     "[sound": "&#91;sound",
 }
-_SPECIAL = re.compile("|".join(map(re.escape, _ENTITIES)))
+_SPECIAL = re.compile("|".join(map(re.escape, _ESCAPES)))
 
 
 def as_cards(exports: Iterable[Export]) -> str:
@@ -59,7 +60,9 @@ def as_cards(exports: Iterable[Export]) -> str:
 
 def _rows(export: Export) -> Iterator[tuple[str, ...]]:
     """(text, back, deck, tags, GUID) of each card."""
-    title = " ".join(export.book.title.replace("::", " ").split())
+    # In the name of a deck, "::" separates it from a deck inside it.
+    title_without_colons = export.book.title.replace("::", " ")
+    title = " ".join(title_without_colons.split())
     deck = f"gistread::{title}"
     for card in _cards(export):
         hidden = _escape(card.hidden)
@@ -88,8 +91,8 @@ def _cards(export: Export) -> Iterator[_Card]:
     for mark in quoted_marks(export.marks):
         yield from _highlight_cards(book, mark)
     for words, saved in _last_answers(export).items():
-        guid = hashlib.sha256(f"{book.sha256} {words}".encode()).hexdigest()[:_GUID]
-        yield _question_card(book, saved, guid)
+        digest = hashlib.sha256(f"{book.sha256} {words}".encode()).hexdigest()
+        yield _question_card(book, saved, guid=digest[:_GUID_CHARACTERS])
     for entity, sentence in export.names:
         yield from _name_cards(book, entity, sentence)
 
@@ -138,7 +141,10 @@ def _name_cards(book: Book, entity: Entity, span: tuple[int, int]) -> Iterator[_
 
 
 def _question_card(book: Book, saved: SavedQuestion, guid: str) -> _Card:
-    """A card that asks the question; its back has the sources, doubts and other passages."""
+    """A card that asks the question; its back has the sources, doubts and other passages.
+
+    The answer must have sources.
+    """
     answer = _SOURCE.sub("", saved.answer).strip()
     # Such an answer only introduces its quotes: "What the book says of Ferrand:"
     if answer.endswith(":"):
@@ -147,8 +153,8 @@ def _question_card(book: Book, saved: SavedQuestion, guid: str) -> _Card:
     for mark in saved.marks:
         doubted = saved.answer[mark.start : mark.end]
         lines.append(f"{in_quotes(doubted)}: {mark.message}")
-    tells = [citation.tells for citation in saved.citations if citation.tells]
-    lines += [f"Another passage says {in_quotes(words)}" for words in tells]
+    rival_words = [citation.tells for citation in saved.citations if citation.tells]
+    lines += [f"Another passage says {in_quotes(words)}" for words in rival_words]
     return _Card(
         "question",
         before=f"{saved.question}\n",
@@ -166,7 +172,7 @@ def _quote_line(book: Book, citation: Citation) -> str:
 
 def _same_question(saved: SavedQuestion) -> str:
     """The words of a question, by which it is recognised without regard to case and punctuation."""
-    words = _WORDS.findall(saved.question.casefold())
+    words = _WORD.findall(saved.question.casefold())
     return " ".join(words) or saved.question
 
 
@@ -185,12 +191,12 @@ def _is_doubted(saved: SavedQuestion) -> bool:
 
 def _gap(quote: str) -> re.Match[str] | None:
     """The first name of a quote, or its longest word; None if it has no words."""
-    words = list(_WORD.finditer(quote))
+    words = list(_GAP_WORD.finditer(quote))
     # The first word may have its capital only from the beginning of the quote.
     for word in words[1:]:
         is_capital = word[0][0].isupper()
-        before_space = quote[word.start() - 2]  # The end of the word before
-        begins_sentence = before_space in _SENTENCE_ENDS
+        sign_before_space = quote[word.start() - 2]
+        begins_sentence = sign_before_space in _SENTENCE_ENDS
         if is_capital and not begins_sentence:
             return word
     return max(words, key=lambda word: len(word[0]), default=None)
@@ -211,7 +217,7 @@ def _answer(text: str) -> str:
 def _escape(text: str) -> str:
     """Text as HTML without anything that Anki would read as more than text."""
 
-    def entity(sign: re.Match[str]) -> str:
-        return _ENTITIES[sign[0]]
+    def escaped(sign: re.Match[str]) -> str:
+        return _ESCAPES[sign[0]]
 
-    return _SPECIAL.sub(entity, html.escape(text, quote=False))
+    return _SPECIAL.sub(escaped, html.escape(text, quote=False))

@@ -10,7 +10,8 @@ from gistread.book.model import Book
 
 # "urn:isbn:978-0-14-143947-1", or the number alone
 _ISBN = re.compile(
-    r"(?:urn:)?isbn[:\s]*([\dXx-]{10,17})|(97[89][\d-]{10,14})", re.IGNORECASE
+    r"(?:urn:)?isbn[:\s]*(?P<after_name>[\dXx-]{10,17})|(?P<alone>97[89][\d-]{10,14})",
+    re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"https?://\S+")
 _SPECIAL = {
@@ -69,6 +70,7 @@ def _csl_name(name: str) -> dict[str, str]:
     words = name.split()
     if len(words) == 1 or not words[-1][:1].isascii():
         return {"literal": name}
+    # Particles such as "van" belong to the family name.
     family_start = len(words) - 1
     while family_start > 1 and words[family_start - 1].islower():
         family_start -= 1
@@ -95,7 +97,8 @@ def _isbn(book: Book) -> str:
     for identifier in book.identifiers:
         isbn = _ISBN.search(identifier)
         if isbn is not None:
-            return (isbn[1] or isbn[2]).replace("-", "")
+            number = isbn["after_name"] or isbn["alone"]
+            return str(number).replace("-", "")
     return ""
 
 

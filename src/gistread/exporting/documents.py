@@ -60,13 +60,13 @@ def check_together(form: Form) -> None:
     """Raises UsageError for a format in which a document holds one book."""
     if form in _TOGETHER:
         return
-    known = ", ".join(map(str, _TOGETHER))
-    what = f"An export by {form}"
+    known_names = ", ".join(map(str, _TOGETHER))
+    subject = f"An export by {form}"  # A template, or another package
     if isinstance(form, ExportFormat):
-        what = f"The format {form}"
+        subject = f"The format {form}"
     raise UsageError(
-        f"{what} has a file for each book: name a folder with --output.",
-        f"In one file for all books: --format {known}.",
+        f"{subject} has a file for each book: name a folder with --output.",
+        f"In one file for all books: --format {known_names}.",
     )
 
 

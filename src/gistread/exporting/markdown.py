@@ -57,7 +57,7 @@ def as_markdown(export: Export) -> str:
         *_questions_section(export),
         *_gists_section(export),
     ]
-    parts += sections or [_nothing(export.parts)]
+    parts += sections or [_empty_message(export.parts)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -103,8 +103,8 @@ def _gist(entry: MemoryEntry) -> str:
     return f"**{entry.page.number}** {escape_markdown(entry.gist.text)}"
 
 
-def _nothing(parts: Sequence[str]) -> str:
-    """`No marks, questions or gists yet.`"""
+def _empty_message(parts: Sequence[str]) -> str:
+    """`No marks, questions or gists yet.` `parts`: what the user wants to export."""
     *others, last = parts
     if not others:
         return f"No {last} yet."
@@ -114,7 +114,7 @@ def _nothing(parts: Sequence[str]) -> str:
 def _by_chapter(
     book: Book, parts: Iterable[tuple[int, Iterable[str]]]
 ) -> Iterator[str]:
-    """The blocks of parts at offsets of the book, under the titles of their chapters."""
+    """The blocks of parts under the titles of their chapters. A part: its offset and its blocks."""
     has_chapters = len(book.chapters) > 1
     chapter = -1
     for offset, blocks in parts:
@@ -288,6 +288,7 @@ def _spaced(piece: str) -> str:
     """Text without Markdown, with a space where it begins or ends with white space."""
     plain = escape_markdown(piece)
     before = " " if piece[:1].isspace() else ""
+    # White space alone is one space.
     after = " " if piece[-1:].isspace() and plain else ""
     return f"{before}{plain}{after}"
 
@@ -329,23 +330,26 @@ def append_to_note(export: Export, path: Path) -> str:
         with FileIO(path, "a+b") as file:
             file.seek(0)
             old = file.readall()
-            known = set(_BLOCK_ID.findall(old.decode("utf-8", "replace")))
-            new = [item for item in _items(export) if item.id not in known]
-            if not new and old:
+            known_ids = set(_BLOCK_ID.findall(old.decode("utf-8", "replace")))
+            new_items = [item for item in _items(export) if item.id not in known_ids]
+            if old and not new_items:
                 return f"{path} has everything already."
-            if not old:
-                head = _front_matter(book)
-            elif old.endswith(b"\n"):
-                head = "\n"
-            else:
-                head = "\n\n"
-            addition = head + _addition(new, known)
+            addition = _head_of_addition(old, book) + _addition(new_items, known_ids)
             append_whole(file, addition.encode(), len(old))
     except OSError as error:
         message = f"{path} cannot be written: {error.strerror or error}."
         raise StorageError(message, "Choose another file.") from error
     verb = "Added" if old else "Wrote"
-    return f"{verb} {counted(len(new), 'item')} to {path}."
+    return f"{verb} {counted(len(new_items), 'item')} to {path}."
+
+
+def _head_of_addition(old: bytes, book: Book) -> str:
+    """What precedes new items: the front matter in an empty note, else an empty line."""
+    if not old:
+        return _front_matter(book)
+    if old.endswith(b"\n"):
+        return "\n"
+    return "\n\n"
 
 
 def _front_matter(book: Book) -> str:
@@ -357,19 +361,20 @@ def _front_matter(book: Book) -> str:
         "tags": ["book"],
         "gistread": book.sha256,
     }
-    known = {name: fact for name, fact in facts.items() if fact}
-    text = yaml.safe_dump(known, allow_unicode=True, sort_keys=False)
+    known_facts = {name: fact for name, fact in facts.items() if fact}
+    text = yaml.safe_dump(known_facts, allow_unicode=True, sort_keys=False)
     return f"---\n{text}---\n\n"
 
 
-def _addition(items: Sequence[_Item], known: Collection[str]) -> str:
-    """Items as text. `known`: ids of the items that are in the note already."""
-    texts = [_item_text(item, known) for item in items]
+def _addition(items: Sequence[_Item], known_ids: Collection[str]) -> str:
+    """Items as text. `known_ids`: of the items that are in the note already."""
+    texts = [_item_text(item, known_ids) for item in items]
     return "\n".join(texts)
 
 
-def _item_text(item: _Item, known: Collection[str]) -> str:
-    link = f"On [[#^{item.about}]]: " if item.about in known else ""
+def _item_text(item: _Item, known_ids: Collection[str]) -> str:
+    # A new note is right below the mark it annotates, unless that was exported before.
+    link = f"On [[#^{item.about}]]: " if item.about in known_ids else ""
     return f"{link}{item.text}\n\n^{item.id}\n"
 
 

@@ -18,6 +18,8 @@ from gistread.store.model import SavedQuestion
 
 _MOST_BYTES = 240  # Of a file name: systems allow 255, and a hash may be added
 _HASH = 8  # Characters of a hash that tell books of the same name apart
+# Formats of the book itself, not of notes about it
+_OF_THE_BOOK = (ExportFormat.TEXT, ExportFormat.BIBTEX, ExportFormat.CSL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +80,13 @@ def export_file_name(title: str, form: Form, authors: Sequence[str] = ()) -> str
     if form is ExportFormat.OBSIDIAN:
         if authors:
             before = f"{safe_file_name(authors[0])} — "
-    elif form not in (ExportFormat.TEXT, ExportFormat.BIBTEX, ExportFormat.CSL):
+    elif form not in _OF_THE_BOOK:
         after = f" – notes{form.suffix}"
-    room = _MOST_BYTES - len(f"{before}{after}".encode())
-    name = safe_file_name(title).encode()[:room]
+    most_bytes = _MOST_BYTES - len(f"{before}{after}".encode())
+    cut_title = safe_file_name(title).encode()[:most_bytes]
     # A character that was cut at the end is left out.
-    short_name = name.decode("utf-8", "ignore").rstrip()
-    return f"{before}{short_name}{after}"
+    short_title = cut_title.decode("utf-8", "ignore").rstrip()
+    return f"{before}{short_title}{after}"
 
 
 class Named(Protocol):
@@ -101,6 +103,7 @@ class Named(Protocol):
 def separate_file_names(books: Sequence[Named], form: Form) -> list[str]:
     """A name for each book. Books of the same name get the beginning of their hashes, too."""
     names = [export_file_name(book.title, form, book.authors) for book in books]
+    # Some file systems do not distinguish capitals.
     uses = Counter(name.casefold() for name in names)
     for number, book in enumerate(books):
         name = names[number]

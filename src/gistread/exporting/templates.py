@@ -104,7 +104,7 @@ def _or_nothing(value: object) -> object:
 
 
 def _line_of(error: Exception) -> int | None:
-    """The line of the template that failed."""
+    """The line of the template that failed, innermost of a loop or macro; None if none did."""
     line = None
     for frame in traceback.extract_tb(error.__traceback__):
         if frame.filename == _FILE_NAME:

@@ -94,10 +94,9 @@ def _has_many_controls(data: bytes) -> bool:
 
 def _decode_surely(data: bytes) -> Decoded | None:
     """Decode by what the bytes or a header state; None if only letters can tell."""
-    if data.isascii():
-        for sign, codec in _ASIAN_IN_ASCII:
-            if sign in data and _is_encoded(data, codec):
-                return Decoded(data.decode(codec), codec)
+    for sign, codec in _ASIAN_IN_ASCII:
+        if data.isascii() and sign in data and _is_encoded(data, codec):
+            return Decoded(data.decode(codec), codec)
     if _is_encoded(data, "utf-8"):
         return Decoded(data.decode("utf-8"), "utf-8")
     with contextlib.suppress(UnicodeDecodeError):

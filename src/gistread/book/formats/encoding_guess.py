@@ -196,6 +196,7 @@ def _telling_part(data: bytes) -> bytes:
         first = _BEYOND_ASCII.search(line)
         if first is None:
             continue
+        # In a very long line, the first such byte may be far from the start.
         start = 0 if first.start() < _LINE_BYTES else first.start()
         lines.append(line[start : start + _LINE_BYTES])
         if len(lines) == _SAMPLE_LINES:
@@ -270,9 +271,9 @@ def _best_fitting(sample: bytes, candidates: Sequence[_Candidate]) -> str:
         for candidate in candidates
         if candidate.confidence == candidates[0].confidence
     }
+    is_language_known = len(alphabets) == 1
     for codec in _rivals(candidates):
         fit = _fit(sample.decode(codec, "replace"), alphabets)
-        is_language_known = len(alphabets) == 1
         is_clear = is_language_known or codec in equally_confident
         gain = _GAIN_IF_KNOWN if is_clear else _GAIN_IF_UNCLEAR
         if fit >= max(best_fit + gain, _LEAST_FIT):
@@ -298,9 +299,14 @@ def _rivals(candidates: Sequence[_Candidate]) -> list[str]:
 def _is_of_another_script(text: str) -> bool:
     """Whether words are of another script than Latin: chardet recognises those well."""
     letters = [char for char in text if char > "\x7f" and char.isalpha()]
-    latin = sum(char < "\u0250" or "\u1e00" <= char <= "\u1eff" for char in letters)
-    mixed = len(_MIXED_WORD.findall(text))
-    return latin * 2 < len(letters) and mixed * _LETTERS_FOR_ONE_MIXED < len(letters)
+    latin = sum(map(_is_latin, letters))
+    mixed_words = len(_MIXED_WORD.findall(text))
+    has_few_mixed_words = mixed_words * _LETTERS_FOR_ONE_MIXED < len(letters)
+    return latin * 2 < len(letters) and has_few_mixed_words
+
+
+def _is_latin(letter: str) -> bool:
+    return letter < "\u0250" or "\u1e00" <= letter <= "\u1eff"
 
 
 def _alphabets(text: str) -> tuple[frozenset[str], ...]:
@@ -323,7 +329,10 @@ def _alphabets(text: str) -> tuple[frozenset[str], ...]:
 
 
 def _fit(text: str, alphabets: Sequence[frozenset[str]]) -> float:
-    """The share of characters beyond ASCII that one alphabet has, less those that are misplaced."""
+    """How well characters beyond ASCII fit a language: 1 if all are letters of one alphabet.
+
+    Punctuation and drawn lines fit too, rarer signs by half. Misplaced characters count against.
+    """
     counts = Counter(text)
     counts_beyond_ascii = {char: n for char, n in counts.items() if char > "\x7f"}
     total = sum(counts_beyond_ascii.values())
@@ -331,11 +340,12 @@ def _fit(text: str, alphabets: Sequence[frozenset[str]]) -> float:
         return 1
 
     def count_in(characters: frozenset[str]) -> int:
-        return sum(n for char, n in counts_beyond_ascii.items() if char in characters)
+        return sum(counts_beyond_ascii.get(char, 0) for char in characters)
 
     letters = max(map(count_in, alphabets))
     punctuation = count_in(_PUNCTUATION)
     signs = count_in(_SIGNS)
     drawn = sum(map(len, _DRAWN_LINE.findall(text)))
     misplaced = len(_MISPLACED.findall(text))
-    return (letters + punctuation + drawn + signs / 2 - misplaced) / total
+    fitting = letters + punctuation + drawn + signs / 2
+    return (fitting - misplaced) / total

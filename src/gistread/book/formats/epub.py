@@ -75,7 +75,8 @@ class _Pages:
         sheets = _SheetReader(self.archive)
         paths = [self.archive.find(path) or path for path in package.spine]
         # EPUB 3.3, 3.4.12: no item stands in the spine twice.
-        for path in dict.fromkeys(paths):
+        distinct_paths = dict.fromkeys(paths)
+        for path in distinct_paths:
             try:
                 tree = self.parse(path)
             except ArchiveError as error:
@@ -84,7 +85,7 @@ class _Pages:
             if tree is None:
                 self.failed.append(f"{path} is not XHTML; it was left out.")
                 continue
-            if tree.repaired:
+            if tree.is_repaired:
                 self.repaired.append(path)
             split_at_empty_lines(tree.root)
             if path in package.contents_pages:
@@ -121,7 +122,8 @@ def read_epub(archive: Archive, name: str, *, has_contents: bool = True) -> Book
     `has_contents`: its table of contents is the author's; without one, headings are chapters.
     """
     package = _read_package(archive, name)
-    if encrypted_paths(archive) & frozenset(package.spine):
+    is_encrypted = not encrypted_paths(archive).isdisjoint(package.spine)
+    if is_encrypted:
         raise BookError(
             f"{name} is encrypted: it is protected by DRM and opens only in the shop's own reader.",
             "gistread reads EPUBs without DRM.",
@@ -306,7 +308,7 @@ def _mark_other_languages(
 def _chapters(
     archive: Archive, package: Package, documents: Mapping[str, XhtmlDocument]
 ) -> dict[str, list[ChapterStart]]:
-    """The chapters of each page: by the table of contents, else by headings."""
+    """The chapters of each page: by the table of contents if there is one, else by headings."""
     if not package.contents:
         return {
             path: list(_by_headings(document.paragraphs))
@@ -316,6 +318,16 @@ def _chapters(
         replace(entry, path=archive.find(entry.path) or entry.path)
         for entry in package.contents
     ]
+    return _by_contents(contents, documents)
+
+
+def _by_contents(
+    contents: Sequence[ContentsEntry], documents: Mapping[str, XhtmlDocument]
+) -> dict[str, list[ChapterStart]]:
+    """The chapters of each page by the table of contents.
+
+    A page that it lacks may begin a chapter, on the level of the chapter before.
+    """
     if _nests_out_of_order(contents, documents):
         contents = [replace(entry, level=1) for entry in contents]
     entries_by_path: dict[str, list[ContentsEntry]] = {}
@@ -378,7 +390,7 @@ def _by_entries(
     last = len(document.paragraphs) - 1
     starts: list[ChapterStart] = []
     for entry in entries:
-        index = document.anchors.get(entry.fragment, 0) if entry.fragment else 0
+        index = document.anchors.get(entry.fragment, 0)
         starts.append(ChapterStart(min(last, index), entry.title, entry.level))
     return starts
 

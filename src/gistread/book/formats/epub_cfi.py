@@ -351,7 +351,7 @@ def _documents(archive: Archive) -> Iterator[tuple[str, etree._Element]]:
             tree = parse(archive.read(path))
         except ArchiveError:
             continue
-        if tree is None or tree.repaired:
+        if tree is None or tree.is_repaired:
             continue
         has_entities = next(tree.root.iter(etree.Entity), None) is not None
         if not has_entities:

@@ -103,6 +103,7 @@ def read_package(archive: Archive) -> Package:
     if not spine:
         raise ArchiveError("its package lists no text")
     contents = _contents(archive, root, items)
+    # The only table of contents, on a page, is read as text.
     contents_pages: frozenset[str] = frozenset()
     if contents:
         contents_pages = _contents_pages(archive, root, folder)
@@ -148,7 +149,7 @@ def spine_references(archive: Archive) -> Iterator[tuple[str, etree._Element]]:
     """
     path, _ = _package_path(archive)
     tree = parse_declared(archive.read(path))
-    if tree is None or tree.repaired:
+    if tree is None or tree.is_repaired:
         return
     items = _manifest(tree.root, posixpath.dirname(path)).by_id
     for reference in tree.root.iterfind(".//spine//itemref"):
@@ -319,11 +320,15 @@ def _unlisted(
     archive: Archive, manifest: _Manifest, spine: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Pages of the archive that are neither read nor the table of contents."""
+
+    def name_of(path: str) -> str:
+        return archive.find(path) or path
+
     pages = {item.path for item in manifest.items if item.media_type in _PAGE_TYPES}
     pages |= {name for name in archive.names if name.lower().endswith(_TEXT_NAMES)}
-    navigation = {item.path for item in manifest.items if item.is_navigation}
-    known = {archive.find(path) or path for path in (*spine, *navigation)}
-    unlisted = [path for path in pages if (archive.find(path) or path) not in known]
+    navigation = [item.path for item in manifest.items if item.is_navigation]
+    known_names = {name_of(path) for path in (*spine, *navigation)}
+    unlisted = [path for path in pages if name_of(path) not in known_names]
     return tuple(sorted(unlisted))
 
 
@@ -415,9 +420,13 @@ def _contents(
         entries = _usable_entries(archive, _ncx_item(root, items))
     if not entries:
         return ()
-    texts = {item.path: _text_path(item, items) or item.path for item in items.values()}
+    # An entry may lead to a picture whose fallback is read instead of it.
+    read_instead: dict[str, str] = {}
+    for item in items.values():
+        read_instead[item.path] = _text_path(item, items) or item.path
     return tuple(
-        replace(entry, path=texts.get(entry.path, entry.path)) for entry in entries
+        replace(entry, path=read_instead.get(entry.path, entry.path))
+        for entry in entries
     )
 
 

@@ -43,7 +43,7 @@ def read_fb2(data: bytes, name: str) -> Book:
     if tree is None:
         raise _invalid_error(name)
     notices = list(encoding_notices(decoded))
-    if tree.repaired:
+    if tree.is_repaired:
         notices.append("The file is not well-formed XML; the readable parts were read.")
     metadata = _metadata(tree.root)
     annotations = tree.root.iterfind(_ANNOTATION)
@@ -86,8 +86,8 @@ def _translate(
         # Links of type "note" may lead to a later body without a known name.
         section_ids = [section.get("id") for section in part.iterfind("section")]
         has_notes = not is_first and not note_ids.isdisjoint(section_ids)
-        is_called_notes = (part.get("name") or "").lower() in _NOTE_BODIES
-        if part.tag == "body" and (has_notes or is_called_notes):
+        is_named_notes = (part.get("name") or "").lower() in _NOTE_BODIES
+        if part.tag == "body" and (has_notes or is_named_notes):
             translator.notes(part)
         else:
             translator.body(part, first=is_first)
@@ -104,6 +104,7 @@ def _words_between(element: etree._Element) -> int:
 def _without_picture(match: re.Match[str]) -> str:
     """Nothing for a picture; an element with other content stays."""
     lines = match["content"].split()
+    # Words of a text may be valid base64 too, but have different lengths.
     has_even_lines = len({len(line) for line in lines[:-1]}) <= 1
     is_base64 = _BASE64.fullmatch(match["content"])
     if has_even_lines and is_base64 and _BINARY_ID.search(match["attributes"]):
@@ -196,9 +197,10 @@ class _Translator:
     def body(self, body: etree._Element, *, first: bool) -> None:
         """Translate a body; the first one's title is the book's and starts no chapter."""
         _rename(body, "section")
+        depth = 0 if first else 1
         if not first:
-            self._chapter(body, 1)
-        self._children(body, 0 if first else 1)
+            self._chapter(body, depth)
+        self._children(body, depth)
 
     def notes(self, body: etree._Element) -> None:
         """Translate a body of notes, one to a section."""
@@ -208,13 +210,14 @@ class _Translator:
             self._note(child, 1)
 
     def _note(self, section: etree._Element, depth: int) -> None:
+        """Translate a note, the notes of one chapter, or what stands between notes."""
         if section.tag != "section":
             self._element(section, depth)
         elif not section.get("id") and section.find("section") is not None:
             # The notes of one chapter.
             _rename(section, "div")
             for child in section:
-                self._note(child, 2)
+                self._note(child, depth=2)
         else:
             _rename(section, "aside", {EPUB_TYPE: "footnote"})
             label = _take_titles(section)
@@ -236,7 +239,7 @@ class _Translator:
             self._element(child, depth)
 
     def _element(self, element: etree._Element, depth: int) -> None:
-        """`depth`: number of enclosing sections."""
+        """Translate an element with all inside it. `depth`: number of enclosing sections."""
         name = element.tag
         if name == "section":
             _rename(element, "section")
@@ -275,6 +278,7 @@ class _Translator:
                 self._element(child, _DEEPEST_HEADING)
             else:
                 self._element(child, depth)
+        # Each comes right after the poem: the last one first.
         for signature in reversed(signatures):
             quote = etree.Element("blockquote")
             append_text_before(signature, " ")

@@ -30,7 +30,7 @@ class Candidate:
     family: str
     number: int | None
     title: str
-    bare: bool  # Only a number and its keyword: a title may follow in the next block
+    is_bare: bool  # Only a number and its keyword: a title may follow in the next block
     level: int = 0  # Given by Markdown headings only
 
 
@@ -110,6 +110,8 @@ _PADDED_TITLE = re.compile(r"(0[1-9]|[1-9]\d)\s+([^\W\d_].*)$", re.DOTALL)
 _MARKDOWN = re.compile(r"(#{1,6})\s+(\S.*?)\s*#*$")
 # Between number and title: ". ", " — ", a line end.
 _SEPARATOR = re.compile(r"\s*[.:;,)\]—–-]|\s{2,}|\s*\n")
+# In a table of contents: "XIV. " before an entry, " ..... 17" after it.
+_NUMBER_OR_PAGE = re.compile(r"^\s*(?:[IVXLC]+|\d+)[.):\s]\s*|[\s.·…_]*\d*\s*$")
 # Signs around a title.
 _TITLE_EDGES = " \t\n.:;,)]—–-_=*"
 
@@ -130,8 +132,7 @@ def split_heading(block: TextBlock) -> list[TextBlock]:
 
 def entry_key(line: str) -> str:
     """The words that a contents entry and its heading share, without number, dots or page."""
-    title = re.sub(r"^\s*(?:[IVXLC]+|\d+)[.):\s]\s*|[\s.·…_]*\d*\s*$", "", line)
-    return letters(title)
+    return letters(_NUMBER_OR_PAGE.sub("", line))
 
 
 def is_contents(block: TextBlock) -> bool:
@@ -190,7 +191,7 @@ def _markdown_line(index: int, line: str) -> Candidate | None:
 
 def _markdown(index: int, title: str, level: int) -> Candidate:
     return Candidate(
-        index, Rank.CHAPTER, "markdown", None, title, bare=False, level=level
+        index, Rank.CHAPTER, "markdown", None, title, is_bare=False, level=level
     )
 
 
@@ -221,7 +222,7 @@ def _keyword(index: int, text: str) -> Candidate | None:
         name, _, title = named.groups(default="")
         if _is_title(title):
             return Candidate(
-                index, Rank.NAMED, name, None, one_line(text), bare=not title
+                index, Rank.NAMED, name, None, one_line(text), is_bare=not title
             )
     return _word_and_number(index, text) or _number_and_word(index, text)
 
@@ -236,11 +237,11 @@ def _word_and_number(index: int, text: str) -> Candidate | None:
     rank = RANKS.get(word)
     if rank is None:
         return None
-    number, rest = _leading_number(number_word, after)
-    if number is None or not _may_follow(rest, number_word):
+    number, after_number = _leading_number(number_word, after)
+    if number is None or not _may_follow(after_number, number_word):
         return None
-    is_bare = not rest.strip(_TITLE_EDGES)
-    return Candidate(index, rank, word, number, one_line(text), bare=is_bare)
+    is_bare = not after_number.strip(_TITLE_EDGES)
+    return Candidate(index, rank, word, number, one_line(text), is_bare=is_bare)
 
 
 def _number_and_word(index: int, text: str) -> Candidate | None:
@@ -248,64 +249,65 @@ def _number_and_word(index: int, text: str) -> Candidate | None:
     match = _NUMBER_WORD.match(_ARTICLE.sub("", text, count=1))
     if match is None:
         return None
-    numeral, keyword, rest = match.groups()
+    numeral, keyword, after_keyword = match.groups()
     number = parse_number(numeral)
     word = keyword.lower()
     # "SECOND EPILOGUE" is a heading; "II Introduction" is a line of a table of contents.
     is_spelled = not numeral.isdigit() and not parse_roman(numeral)
     is_named = word in NAMED_HEADINGS and is_spelled
     rank = Rank.NAMED if is_named else RANKS.get(word)
-    if rank is None or number is None or not _may_follow(rest, keyword):
+    if rank is None or number is None or not _may_follow(after_keyword, keyword):
         return None
-    is_bare = not rest.strip(_TITLE_EDGES)
-    return Candidate(index, rank, word, number, one_line(text), bare=is_bare)
+    is_bare = not after_keyword.strip(_TITLE_EDGES)
+    return Candidate(index, rank, word, number, one_line(text), is_bare=is_bare)
 
 
 def _east_asian(index: int, text: str) -> Candidate | None:
     """`第三章`, `第2卷 title` or `卷三`."""
     match = _CJK.match(text)
     if match:
-        numeral, word, rest = match.groups()
+        numeral, word, after = match.groups()
     else:
         volume = _VOLUME.match(text)
         assert volume is not None
-        word, numeral, rest = volume.groups()
+        word, numeral, after = volume.groups()
     number = parse_number(numeral)
-    title = (rest or "").strip()
+    title = (after or "").strip()
     if number is None or not _is_title(title):
         return None
     rank = Rank.CONTAINER if word in _CONTAINERS else Rank.CHAPTER
-    return Candidate(index, rank, word, number, one_line(text), bare=not title)
+    return Candidate(index, rank, word, number, one_line(text), is_bare=not title)
 
 
 def _is_title(title: str) -> bool:
     return len(title) <= _LONGEST_TITLE and not title.endswith(("。", "、", "，", "；"))
 
 
-def _leading_number(word: str, rest: str) -> tuple[int | None, str]:
+def _leading_number(word: str, after: str) -> tuple[int | None, str]:
     """The number that begins with `word`, and what follows it: 21 for "Twenty One. A title"."""
-    following = re.match(r"[ -]([A-Za-z]+)(.*)$", rest, re.DOTALL)
-    if following:
-        second_word, after = following.groups()
+    second = re.match(r"[ -]([A-Za-z]+)(.*)$", after, re.DOTALL)
+    if second:
+        second_word, after_both = second.groups()
         number = parse_number(f"{word}-{second_word}")
         if number is not None:
-            return number, after
-    return parse_number(word), rest
+            return number, after_both
+    return parse_number(word), after
 
 
-def _may_follow(rest: str, before: str) -> bool:
-    """Whether `rest` may be the title after a keyword and its number, of which `before` is last.
+def _may_follow(after: str, word: str) -> bool:
+    """Whether `after` may be the title after `word`, which ends "Chapter 3" or "Third Book".
 
     "Part I, as I said, was over." is a sentence, not a heading.
     """
-    title = rest.strip(_TITLE_EDGES)
+    title = after.strip(_TITLE_EDGES)
     if not title:
         return True
-    if _SEPARATOR.match(rest):
-        return before.isupper() or not title[0].islower()
+    if _SEPARATOR.match(after):
+        return word.isupper() or not title[0].islower()
     # Without a separator, a title begins after a space and does not end like a sentence.
-    words = rest.strip()
-    begins_title = rest[:1].isspace() and (words[0].isupper() or _has_no_case(words[0]))
+    words = after.strip()
+    has_capital = words[0].isupper() or _has_no_case(words[0])
+    begins_title = after[:1].isspace() and has_capital
     ends_title = words[-1] not in ".,;:"
     return begins_title and ends_title and len(words) < _LONGEST_AFTER_NUMBER
 
@@ -319,13 +321,14 @@ def _named(index: int, text: str) -> Candidate | None:
     word = name[0].lower()
     if word not in NAMED_HEADINGS:
         return None
-    rest = text[name.end() :]
-    is_bare = not rest.strip(_TITLE_EDGES)
+    after = text[name.end() :]
+    is_bare = not after.strip(_TITLE_EDGES)
     if not is_bare and not text.isupper():
-        has_title = _SEPARATOR.match(rest) and rest.strip()[-1] not in ".,;"
+        # "Introduction to the next chapter, …" is a sentence.
+        has_title = _SEPARATOR.match(after) and after.strip()[-1] not in ".,;"
         if not has_title:
             return None
-    return Candidate(index, Rank.NAMED, word, None, one_line(text), bare=is_bare)
+    return Candidate(index, Rank.NAMED, word, None, one_line(text), is_bare=is_bare)
 
 
 def _numeral(index: int, text: str) -> Candidate | None:
@@ -340,12 +343,12 @@ def _numeral(index: int, text: str) -> Candidate | None:
         return None
     style = "padded" if padded else _style_of_numeral(match[1])
     if bare:
-        return Candidate(index, Rank.CHAPTER, style, number, text, bare=True)
+        return Candidate(index, Rank.CHAPTER, style, number, text, is_bare=True)
     title = match[2]
     if len(text) > _LONGEST_NUMBERED or title[0].islower() or title[-1] in ",;":
         return None
     family = f"{style} with title"
-    return Candidate(index, Rank.CHAPTER, family, number, one_line(text), bare=False)
+    return Candidate(index, Rank.CHAPTER, family, number, one_line(text), is_bare=False)
 
 
 def _style_of_numeral(numeral: str) -> str:
@@ -394,4 +397,5 @@ RANKS = {
     for rank, words in _TABLES["ranks"].items()
     for word in words.split()
 }
-NAMED_HEADINGS, SMALL_WORDS = (word_set(_TABLES[name]) for name in ("named", "small"))
+NAMED_HEADINGS = word_set(_TABLES["named"])
+SMALL_WORDS = word_set(_TABLES["small"])

@@ -100,6 +100,7 @@ def _read_page(
     if _is_plain_text(root):
         return _read_plain_text(root, name)
     metadata = _metadata(root)
+    # Before any is removed, so that they have the numbers by which `embedded_picture` finds them.
     for number, picture in enumerate(_embedded(root), start=1):
         picture.set("src", f"{EMBEDDED}{number}")
     removed = remove_boilerplate(root)
@@ -118,6 +119,7 @@ def _read_page(
 
 
 def _metadata(root: etree._Element) -> Metadata:
+    """What the page says of its book; first comes a header of Project Gutenberg."""
     meta = _meta(root)
     header = _gutenberg_header(root)
     return Metadata(
@@ -179,6 +181,7 @@ def _plain_text(root: etree._Element) -> str:
 
 
 def _add_plain_text(element: etree._Element, parts: list[str]) -> None:
+    """Add the words of an element and of those inside it, with empty lines around blocks."""
     name = local_name(element)
     if not name or name in SCRIPTS:
         return
@@ -315,6 +318,7 @@ def _title(root: etree._Element, meta: dict[str, list[str]]) -> str:
     parts = _SITE.split(title)
     if len(headings) != 1 or len(parts) == 1:
         return title
+    # If the heading repeats one end of the title, the other end is the site's name.
     heading = headings[0]
     return heading if heading in (parts[0], parts[-1]) else title
 
@@ -344,6 +348,7 @@ def _names(value: str) -> list[str]:
     if len(parts) > 1 and all(" " in part for part in parts):
         return parts
     if len(parts) in (2, 3):
+        # A title such as "graf" may follow the first name.
         last_name, first_name, *_ = parts
         return [f"{first_name} {last_name}"]
     if parts:
@@ -395,7 +400,7 @@ _PERMALINK_CLASSES = frozenset(
 )
 _BARS = frozenset(("header", "footer", "aside"))
 _CANDIDATES = _BARS | {"nav", "noscript", "dialog", "canvas"}
-_NEVER = frozenset(
+_NEVER_REMOVED = frozenset(
     ("html", "body", "main", "article", "img", "br", "hr", "td", "th", "tr")
 )
 
@@ -439,22 +444,23 @@ class _Contents:
 
 def remove_boilerplate(root: etree._Element) -> int:
     """Remove menus, cookie notices and the like. Returns the number of words removed."""
-    *candidates, (_, page) = _with_contents(root)
+    *candidates, (_, page_contents) = _with_contents(root)
+    page_words = page_contents.words
     for element, contents in candidates:
-        if _is_boilerplate(element, contents, page.words):
+        if _is_boilerplate(element, contents, page_words):
             _remove(element)
         elif local_name(element) in ("nav", "noscript", "canvas"):
             # It contains the text, so it is read as a block.
             element.tag = "div"
     words_left = sum(count_words(str(text)) for text in root.itertext())
-    return page.words - words_left
+    return page_words - words_left
 
 
 def _with_contents(
     root: etree._Element,
 ) -> Iterator[tuple[etree._Element, _Contents]]:
     """The elements that may be boilerplate, inner before outer, and last the root."""
-    open_contents = [_Contents()]
+    open_contents = [_Contents()]  # Around the root
     for event, element in etree.iterwalk(root, events=("start", "end")):
         if event == "start":
             open_contents.append(_Contents(words=count_words(element.text or "")))
@@ -462,9 +468,8 @@ def _with_contents(
         contents = open_contents.pop()
         name = local_name(element)
         contents.count_element(name)
-        may_be_boilerplate = name not in _NEVER and (
-            name in _CANDIDATES or element.attrib
-        )
+        is_candidate = name in _CANDIDATES or element.attrib
+        may_be_boilerplate = is_candidate and name not in _NEVER_REMOVED
         if may_be_boilerplate or element is root:
             yield element, contents
         outer = open_contents[-1]
@@ -475,6 +480,7 @@ def _with_contents(
 def _is_boilerplate(
     element: etree._Element, contents: _Contents, page_words: int
 ) -> bool:
+    """Whether an element is not of the text: a menu, a cookie notice, a sign of the page."""
     name = local_name(element)
     classes = classes_of(element)
     is_large = contents.words > page_words * _LARGE_SHARE

@@ -158,7 +158,7 @@ def _without_names_of_chapters(candidates: list[Candidate]) -> list[Candidate]:
     numbered = {
         candidate.index
         for candidate in candidates
-        if candidate.bare and candidate.number
+        if candidate.is_bare and candidate.number
     }
     headings_left: list[Candidate] = []
     for candidate in candidates:
@@ -235,16 +235,18 @@ def _without_stray_numerals(
             numerals_by_style.setdefault(candidate.family, []).append(candidate)
         else:
             others.append(candidate)
-    chapters = sum(candidate.rank is Rank.CHAPTER for candidate in others)
+    chapter_count = sum(candidate.rank is Rank.CHAPTER for candidate in others)
+    has_chapters = chapter_count > 0
     longest: list[Candidate] = []
     for style, numerals in numerals_by_style.items():
         sequence = _sequence(numerals)
         is_longer = len(sequence) > len(longest)
-        if is_longer and _is_plausible(style, sequence, chapters > 0, text):
+        if is_longer and _is_plausible(style, sequence, has_chapters, text):
             longest = sequence
-    rank = Rank.SECTION if chapters >= 2 else Rank.CHAPTER
-    sequence = [replace(candidate, rank=rank) for candidate in longest]
-    return _in_order([*others, *sequence])
+    # One chapter beside the numerals may be a stray line.
+    rank = Rank.SECTION if chapter_count >= 2 else Rank.CHAPTER
+    numbered = [replace(candidate, rank=rank) for candidate in longest]
+    return _in_order([*others, *numbered])
 
 
 def _sequence(numerals: list[Candidate]) -> list[Candidate]:
@@ -252,6 +254,7 @@ def _sequence(numerals: list[Candidate]) -> list[Candidate]:
     sequence: list[Candidate] = []
     expected = 1
     for numeral in numerals:
+        # A second 1 at once is rather a stray numeral than another part.
         begins_again = numeral.number == 1 and expected > 2
         if numeral.number in (expected, expected + 1) or begins_again:
             sequence.append(numeral)
@@ -320,7 +323,7 @@ def _entries(text: _Text, first: int) -> tuple[set[str], int]:
             return entries, index
         keys = {headings.entry_key(line) for line in lines} - {""}
         if keys <= entries:
-            # The first heading named by the contents
+            # A repeated entry is the heading that it names.
             return entries, index
         entries |= keys
     return entries, len(text.blocks)
@@ -336,7 +339,9 @@ def _is_entry(block: TextBlock, entries: set[str]) -> bool:
 
 def _line_heading(index: int, block: TextBlock, family: str) -> Candidate:
     title = one_line(block.text).strip("_")
-    return Candidate(index, Rank.CHAPTER, family, number=None, title=title, bare=False)
+    return Candidate(
+        index, Rank.CHAPTER, family, number=None, title=title, is_bare=False
+    )
 
 
 def _with_capitals(candidates: list[Candidate], text: _Text) -> list[Candidate]:
@@ -348,6 +353,7 @@ def _with_capitals(candidates: list[Candidate], text: _Text) -> list[Candidate]:
             continue
         if headings.is_capitals(block):
             lines.append(_line_heading(index, block, "capitals"))
+    # The text under a line ends at the next one, even if that one is dropped.
     merged = _in_order([*candidates, *lines])
     lines_over_text = [
         candidate
@@ -380,7 +386,7 @@ def _titles(candidates: list[Candidate], blocks: Sequence[TextBlock]) -> list[_T
     lines_below_numbers = [
         line
         for candidate, line in zip(candidates, lines_below, strict=True)
-        if candidate.bare and candidate.rank in (Rank.CHAPTER, Rank.CONTAINER)
+        if candidate.is_bare and candidate.rank in (Rank.CHAPTER, Rank.CONTAINER)
     ]
     has_subtitles = _are_subtitles(lines_below_numbers)
     titles: list[_Title] = []
@@ -415,7 +421,7 @@ def _short_line_below(
 ) -> TextBlock | None:
     """The line below a number without a title, which may be the title."""
     index = candidate.index + 1
-    if not candidate.bare or index in heading_indices or index >= len(blocks):
+    if not candidate.is_bare or index in heading_indices or index >= len(blocks):
         return None
     if not headings.is_short_line(blocks[index]):
         return None

@@ -74,7 +74,7 @@ def find_bounds(paragraphs: Sequence[str]) -> BookBounds:
     end = first
     while end < count and not _END.search(paragraphs[end]):
         end += 1
-    if first == end:
+    if first == end:  # No header, or nothing between header and footer
         return BookBounds(0, count, Metadata())
     stripped = strip_gutenberg("\n".join(paragraphs[:first]))
     return BookBounds(first, end, stripped.header)
@@ -170,25 +170,10 @@ def read_text(data: bytes, name: str) -> Book:
             f"{name} is not a book but unknown binary data.",
             f"gistread reads {SUPPORTED_FORMATS}.",
         )
-    text = clean(_without_terminal_codes(decoded.text))
-    stripped = strip_gutenberg(text)
-    body = stripped.body
-    header = stripped.header
-    left_out = {
-        "control character(s)": _count_controls(decoded.text),
-        "word(s) of the licence": count_words(stripped.licence),
-    }
-    if any(sign in body for sign in _SIGNS_OF_AOZORA):
-        # imported here: few texts need it
-        from gistread.book.formats.aozora import read_aozora
-
-        aozora = read_aozora(body)
-        if aozora is not None:
-            body = aozora.text
-            header = aozora.metadata
-            left_out["word(s) of notes for typesetters"] = aozora.left_out
+    content = _content_of(decoded.text)
+    header = content.header
     blocks: list[TextBlock] = []
-    for block in split_into_blocks(body):
+    for block in split_into_blocks(content.body):
         blocks += split_heading(block)
     text_outline = outline(blocks)
     builder = BookBuilder()
@@ -203,8 +188,36 @@ def read_text(data: bytes, name: str) -> Book:
         authors=header.authors or _byline(blocks),
         language=header.language,
         source_format="text",
-        notices=(*encoding_notices(decoded), *left_out_notices(left_out)),
+        notices=(*encoding_notices(decoded), *left_out_notices(content.left_out)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """The text of a book, and what stands around it in its file."""
+
+    body: str
+    header: Metadata
+    left_out: dict[str, int]  # For `left_out_notices`
+
+
+def _content_of(text: str) -> _Content:
+    """A text without terminal codes, licence and the marks of Aozora Bunko."""
+    stripped = strip_gutenberg(clean(_without_terminal_codes(text)))
+    left_out = {
+        "control character(s)": _count_controls(text),
+        "word(s) of the licence": count_words(stripped.licence),
+    }
+    may_be_aozora = any(sign in stripped.body for sign in _SIGNS_OF_AOZORA)
+    if may_be_aozora:
+        # imported here: few texts need it
+        from gistread.book.formats.aozora import read_aozora
+
+        aozora = read_aozora(stripped.body)
+        if aozora is not None:
+            left_out["word(s) of notes for typesetters"] = aozora.left_out
+            return _Content(aozora.text, aozora.metadata, left_out)
+    return _Content(stripped.body, stripped.header, left_out)
 
 
 _END_OF_FILE = "\x1a"

@@ -171,8 +171,8 @@ def _usual_width(lines: Sequence[str]) -> int:
     if not lines:
         return 0
     lengths = sorted(map(len, lines))
-    widest = len(lengths) * _WIDE_LINES_PERCENT // 100
-    return lengths[min(len(lengths) - 1, widest)]
+    index = len(lengths) * _WIDE_LINES_PERCENT // 100
+    return lengths[min(index, len(lengths) - 1)]
 
 
 def _fills_width(line_pairs: Sequence[tuple[str, str]], wrapping: _Wrapping) -> bool:
@@ -248,8 +248,10 @@ def _indented_parts(lines: list[str]) -> list[list[str]]:
     starts = [i for i, line in enumerate(lines) if line[0] in " \u3000"]
     if not starts or len(starts) == len(lines):
         return [lines]
-    cuts = [0, *starts] if starts[0] > 0 else starts
-    return [lines[start:end] for start, end in pairwise([*cuts, len(lines)])]
+    if starts[0] > 0:
+        # The first lines continue a paragraph from before, or begin one without an indent.
+        starts.insert(0, 0)
+    return [lines[start:end] for start, end in pairwise([*starts, len(lines)])]
 
 
 def _classify(lines: list[str], wrapping: _Wrapping, gap: int) -> Iterator[TextBlock]:
@@ -316,15 +318,16 @@ def _is_narrow_prose(lines: list[str], width: int) -> bool:
     own_width = max(map(len, lines))
     if len(lines) < _FEWEST_NARROW_LINES or own_width < width * _NARROWEST:
         return False
-    first_letters = [line.lstrip()[0] for line in lines[1:]]
-    capitals = sum(first.isupper() or first in "\"'“‘«" for first in first_letters)
+    starts = [line.lstrip()[0] for line in lines[1:]]
+    sentence_starts = sum(sign.isupper() or sign in "\"'“‘«" for sign in starts)
     full_count = 0
     for line, after in pairwise(lines):
-        width_with_next = len(line) + 1 + len(_first_word(after))
-        if width_with_next > own_width:
+        line_with_next_word = f"{line} {_first_word(after)}"
+        if len(line_with_next_word) > own_width:
             full_count += 1
-    is_full = full_count > (len(lines) - 1) * _LEAST_FULL
-    return is_full and capitals < len(lines) * _MOST_CAPITALS
+    lines_before_last = len(lines) - 1
+    is_full = full_count > lines_before_last * _LEAST_FULL
+    return is_full and sentence_starts < len(lines) * _MOST_CAPITALS
 
 
 def _is_list(lines: Sequence[str]) -> bool:

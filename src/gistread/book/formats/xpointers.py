@@ -177,16 +177,16 @@ def _body_of(archive: Archive, path: str) -> etree._Element | None:
 def _steps_of(path: str) -> tuple[Step, ...] | None:
     """The steps below the body, without the boxes of a layout; None if this is no path."""
     steps: list[Step] = []
-    rest = path
-    while rest:
-        match = _STEP.match(rest)
+    position = 0
+    while position < len(path):
+        match = _STEP.match(path, position)
         if match is None:
             return None
         name = match[1].lower()  # `text()` has no capitals
         number = int(match[2] or 1)
         if name not in _BOXES:
             steps.append((name, number))
-        rest = rest[match.end() :]
+        position = match.end()
     return tuple(steps)
 
 
@@ -263,6 +263,7 @@ class _Reader:
 def _numbered_children(
     element: etree._Element, *, keeps_space: bool
 ) -> Iterator[_Child]:
+    """The children of an element, numbered among those of the same name."""
     children = list(_children(element, keeps_space=keeps_space))
     names = [
         _TEXT if isinstance(child, str) else local_name(child) for child in children

@@ -85,24 +85,21 @@ def read_docx(archive: Archive, name: str) -> Book:
         writer.write_notes(notes)
     except RecursionError as error:
         raise BookError(f"{name} cannot be read: it is nested too deeply.") from error
-    # Those to which a reference leads have been removed.
-    unused_notes = notes.values()
+    # `write_notes` has removed the notes to which a reference leads.
+    unused_notes = [note.element for note in notes.values()]
     left_out = {
         "word(s) of the table of contents": finish_tree(root),
-        "word(s) of unused notes": sum(
-            words_of_runs(note.element) for note in unused_notes
-        ),
+        "word(s) of unused notes": sum(map(words_of_runs, unused_notes)),
         "word(s) of page headers and footers": _furniture_words(archive, main),
         "deleted word(s)": state.deleted_words,
         "word(s) of the codes of fields": state.field_words,
         "character(s) of symbol fonts": state.unknown_symbols,
     }
     metadata = metadata_of(archive)
-    # The text styled as title replaces a missing title.
-    title = metadata.title
-    if has_title and not title:
-        title = plain_text(root.find(".//h1"))
-    metadata = replace(metadata, title=title, language=_language(metadata, state, root))
+    if has_title and not metadata.title:
+        styled_title = plain_text(root.find(".//h1"))
+        metadata = replace(metadata, title=styled_title)
+    metadata = replace(metadata, language=_language(metadata, state, root))
     return book_from_tree(
         root,
         name,
@@ -157,7 +154,7 @@ def _language(metadata: Metadata, state: RunState, root: etree._Element) -> str:
     letters = [char for char in sample if char.isalpha()]
     latin_letters = sum(char < _FIRST_NOT_LATIN for char in letters)
     is_latin = 2 * latin_letters >= len(letters)
-    languages = filter(None, state.letters)
+    languages = filter(None, state.letters)  # Some runs name none
     commonest = max(languages, key=state.letters.__getitem__, default="")
     for language in (commonest, metadata.language):
         is_language_latin = not _NOT_LATIN.match(language)
@@ -167,7 +164,7 @@ def _language(metadata: Metadata, state: RunState, root: etree._Element) -> str:
 
 
 def _notices(writer: BodyWriter, main: _Part) -> Iterator[str]:
-    if main.tree.repaired:
+    if main.tree.is_repaired:
         yield "The document is not well-formed XML; the readable parts were read."
     if writer.state.changes:
         yield "The document holds tracked changes; it was read as if all of them had been accepted."
@@ -229,7 +226,7 @@ def _part(archive: Archive, path: str) -> _Part:
 def _path_of(relations: Mapping[str, Relation], kind: str) -> str:
     """The path of the first part of a kind; empty if there is none."""
     for relation in relations.values():
-        if relation.kind == kind and not relation.external:
+        if relation.kind == kind and not relation.is_external:
             return relation.target
     return ""
 

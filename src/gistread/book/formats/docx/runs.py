@@ -45,7 +45,7 @@ _ON = ("1", "true", "on", "t")
 class Relation:
     kind: str  # Last segment of its type URL: "styles", "hyperlink", "image"
     target: str  # Path in the archive, or a URL
-    external: bool
+    is_external: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +203,15 @@ class RunWriter:
         self._leaf = None
 
     def _run(self, element: etree._Element) -> None:
+        """Write a run in its format; a hidden one is only counted."""
         properties = element.find("rpr")
         style_id = value(properties, "rstyle")
         formatting = {
             **self.state.styles.run_formats.get(style_id, {}),
             **run_format_of(properties),
         }
-        if formatting.get("vanish"):
+        is_hidden = formatting.get("vanish")
+        if is_hidden:
             self.state.hidden_words += words_of_runs(element)
             return
         font = symbol_font(properties)
@@ -264,6 +266,7 @@ class RunWriter:
         self._text(character, formatting)
 
     def _ruby(self, element: etree._Element) -> None:
+        """Write a base text with its reading above it."""
         base_texts = list(element.iterfind("rubybase//t"))
         reading_texts = list(element.iterfind("rt//t"))
         text_count = sum(1 for _ in element.iter("t", "deltext"))
@@ -285,7 +288,9 @@ class RunWriter:
             current = fields[-1]
             current.has_result = True
             href = _href(current.code)
-            if href and all(open_field.has_result for open_field in fields):
+            # Inside the code of another field, nothing is shown.
+            is_shown = all(open_field.has_result for open_field in fields)
+            if href and is_shown:
                 current.link_writer = self
                 current.link_parent = self.target
                 self.target = self._add("a", href=href)
@@ -346,6 +351,7 @@ class RunWriter:
         return language
 
     def _reference(self, element: etree._Element, kind: str) -> None:
+        """Write a reference to a note: Arabic numbers for footnotes, Roman ones for endnotes."""
         note_id = element.get("id", "")
         link = self._add("a", href=f"#{kind} {note_id}")
         link.set(EPUB_TYPE, "noteref")
@@ -359,6 +365,7 @@ class RunWriter:
         self.state.references.append(NoteReference(kind, note_id, label))
 
     def _picture(self, element: etree._Element) -> None:
+        """Write the pictures and words of a drawing; text boxes are kept for later."""
         description = _description(element)
         parts = list(_drawn(element, *_DRAWN))
         for deleted in _drawn(element, "deltext"):
@@ -464,6 +471,7 @@ def _href(field_code: str) -> str:
         bookmark = _LINK_BOOKMARK.search(field_code)
         return f"{page}#{bookmark[1]}" if bookmark else page
     reference = _REFERENCE_FIELD.match(field_code)
+    # The switch "\h" makes a link of a reference.
     is_link = "\\h" in field_code
     if reference is None or not is_link:
         return ""

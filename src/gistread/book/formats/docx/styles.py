@@ -61,8 +61,15 @@ _MOST_STYLES = 4_079  # Word's own limit
 RunFormat = Mapping[str, bool | str]
 # Properties that are on or off, by element.
 _SWITCHES = {
-    name: name for name in ("b", "i", "u", "strike", "smallcaps", "vanish", "rtl")
-} | {"dstrike": "strike"}
+    "b": "b",
+    "i": "i",
+    "u": "u",
+    "strike": "strike",
+    "dstrike": "strike",
+    "smallcaps": "smallcaps",
+    "vanish": "vanish",
+    "rtl": "rtl",
+}
 
 
 _BODY_LEVEL = 9  # The outline level of body text
@@ -188,6 +195,7 @@ def _formatting(chain: list[etree._Element]) -> RunFormat:
 
 
 def _paragraph_style(chain: list[etree._Element]) -> ParagraphStyle:
+    """The last style of a chain: each one overrides those before."""
     style = ParagraphStyle()
     for element in chain:
         style = _named_style(style, value(element, "name").lower())
@@ -254,16 +262,18 @@ class Numbering:
         if numbered_list is None:
             return ""
         counts = self._counts.setdefault(numbered_list.family, [None] * _LEVELS)
-        number = min(max(place.level, 0), _LEVELS - 1)
-        is_first = (place.list_id, number) not in self._begun
-        self._begun.add((place.list_id, number))
-        if is_first and number in numbered_list.restarts:
-            counts[number] = None
-        level = numbered_list.level(number)
-        last_count = counts[number]
-        counts[number] = level.start if last_count is None else last_count + 1
-        deeper_levels = _LEVELS - number - 1
-        counts[number + 1 :] = [None] * deeper_levels
+        level_number = min(max(place.level, 0), _LEVELS - 1)
+        level_of_list = (place.list_id, level_number)
+        is_first = level_of_list not in self._begun
+        self._begun.add(level_of_list)
+        if is_first and level_number in numbered_list.restarts:
+            counts[level_number] = None
+        level = numbered_list.level(level_number)
+        last_count = counts[level_number]
+        counts[level_number] = level.start if last_count is None else last_count + 1
+        # The levels inside this item count anew.
+        for deeper in range(level_number + 1, _LEVELS):
+            counts[deeper] = None
         return _marker(numbered_list, level, counts)
 
 
@@ -299,6 +309,7 @@ def read_numbering(root: etree._Element | None) -> Numbering:
     lists: dict[str, _List] = {}
     for element in root.iterfind("num"):
         family = value(element, "abstractnumid")
+        # A family may only name a style, which another family defines.
         linked_style = value(families.get(family), "numstylelink")
         if linked_style:
             family = family_by_style.get(linked_style, family)

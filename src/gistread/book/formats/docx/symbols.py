@@ -44,6 +44,7 @@ def symbol(code: int, font: str) -> str:
     'α'
     """
     table = _FONTS.get(font.strip().lower(), _ANY_FONT)
+    # Without a font, a code below the private ones is already Unicode.
     if code in table and font:
         return table[code]
     if code - _PRIVATE_OFFSET in table:

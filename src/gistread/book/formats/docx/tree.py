@@ -117,6 +117,10 @@ class BodyWriter:
             self._add_styled(draft, ParagraphStyle(), None)
 
     def _paragraph(self, element: etree._Element) -> None:
+        """Write a paragraph, or a part of one that stands alone in a damaged file.
+
+        If the mark at its end was deleted, the next paragraph continues it.
+        """
         properties = element.find("ppr")
         style_id = value(properties, "pstyle")
         style = self.state.styles.paragraphs.get(style_id, ParagraphStyle())
@@ -193,6 +197,7 @@ class BodyWriter:
     def _heading(
         self, draft: etree._Element, style: ParagraphStyle, item: _ListItem | None
     ) -> None:
+        """Add a heading, one level lower if the document has a title; a rule stays as it is."""
         if not is_break(plain_text(draft)):
             level = style.level
             if style.role is StyleRole.TITLE:
@@ -222,6 +227,7 @@ class BodyWriter:
         """Add a list item to the list of its level."""
         if not self._lists:
             self._lists.append(etree.SubElement(self.target, "ul"))
+        # The lists inside this level have ended.
         del self._lists[item.level + 1 :]
         while len(self._lists) <= min(item.level, _DEEPEST_LIST):
             self._lists.append(etree.SubElement(self._lists[-1], "ul"))
@@ -273,7 +279,8 @@ class BodyWriter:
             first = next(self.target.iter("p", "li"), None)
             if first is not None:
                 label = reference.label
-                _prefix(first, label if label[-1:] in ")*†‡§]" else f"{label}.")
+                ends_with_sign = label[-1:] in ")*†‡§]"
+                _prefix(first, label if ends_with_sign else f"{label}.")
         self.target = outer_target
 
 
@@ -340,8 +347,9 @@ def _remove_contents(root: etree._Element) -> int:
     for contents in list(_of_class(root, "div", _CONTENTS)):
         all_lines = contents.iter("p", "h1", "h2", "h3")
         lines = [line for line in all_lines if plain_text(line)]
-        if lines and count_words(plain_text(lines[0])) <= _MOST_CONTENTS_WORDS:
-            words_removed += _remove(lines[0])  # Its own heading
+        own_heading = lines[0] if lines else None
+        if count_words(plain_text(own_heading)) <= _MOST_CONTENTS_WORDS:
+            words_removed += _remove(own_heading)
     for entry in list(_of_class(root, "p", _CONTENTS)):
         if _is_entry(entry, headings):
             words_removed += _remove(entry)
@@ -355,6 +363,7 @@ def _is_entry(line: etree._Element, headings: set[str]) -> bool:
     words = plain_text(line)
     if not words:
         return True
+    # A page number may follow the name, in the contents or in the heading.
     name = letters(words).rstrip("0123456789")
     if any(name == heading.rstrip("0123456789") for heading in headings):
         return True
@@ -362,7 +371,10 @@ def _is_entry(line: etree._Element, headings: set[str]) -> bool:
     return bool(_PAGE_AT_END.search(text))
 
 
-def _remove(element: etree._Element) -> int:
+def _remove(element: etree._Element | None) -> int:
+    """Remove an element, if there is one. Returns the number of its words."""
+    if element is None:
+        return 0
     parent = element.getparent()
     if parent is not None:
         parent.remove(element)
@@ -374,6 +386,7 @@ def _is_blank(draft: etree._Element, role: StyleRole, item: _ListItem | None) ->
     if item is None:
         has_picture = draft.find(".//img") is not None
         return not has_picture and not plain_text(draft)
+    # The number of a heading is shown even without words.
     has_children = len(draft) > 0
     if has_children or role is StyleRole.HEADING:
         return False

@@ -213,7 +213,8 @@ class LinkedDocuments:
     ) -> ParagraphRange | None:
         """The note that a link may lead to; None if there can be none.
 
-        It is a declared note, the element with the id, or the paragraphs up to the next note.
+        It is a declared note, else the element with the id if it is short, else the paragraphs up
+        to the next note in `starts`.
         """
         if not link.fragment:
             return None
@@ -232,6 +233,7 @@ class LinkedDocuments:
             # A rule above the notes of a page.
             first += 1
         is_short_element = first < end <= first + _LONGEST_NOTE
+        # An element with only the number stands before the words of its note.
         is_element = is_short_element and not _is_only_number(paragraphs[first:end])
         if not declared and not is_element:
             end = self._note_end(path, first, starts)
@@ -257,7 +259,8 @@ class LinkedDocuments:
     def _is_note(self, link: _Link, note: ParagraphRange) -> bool:
         """Whether a link is a reference to what may be a note."""
         mark = self._documents[link.path].paragraphs[link.paragraph].marks[link.mark]
-        if link.path == note.path and link.paragraph in note.indices:
+        is_inside = link.path == note.path and link.paragraph in note.indices
+        if is_inside:
             return False
         is_declared = note.first in self._declared_notes[note.path]
         if mark.is_note:
@@ -265,6 +268,7 @@ class LinkedDocuments:
         if not link.is_reference:
             return False
         if is_declared:
+            # A link from one note to another is none.
             return link.paragraph not in self._declared_notes[link.path]
         characters_around = len(link.paragraph_text) - len(link.words)
         if characters_around < _LEAST_AROUND or not self._leads_forward(link):
@@ -323,6 +327,7 @@ class LinkedDocuments:
         return replace(paragraph, text=text, marks=tuple(marks))
 
     def _with_target(self, key: _LinkKey, mark: InlineMark) -> InlineMark:
+        """A mark with the key of its target, or the path of its picture."""
         link = self._links.get(key)
         note = self._notes.get(key)
         if link is not None:
@@ -406,7 +411,7 @@ class _Assembly:
             paragraph.text,
             paragraph.kind,
             paragraph.level,
-            lines=paragraph.lines,
+            keeps_lines=paragraph.keeps_lines,
             marks=paragraph.marks,
         )
         if is_added:

@@ -79,7 +79,7 @@ _PHRASES = frozenset(
 @dataclass(frozen=True, slots=True)
 class Tree:
     root: etree._Element
-    repaired: bool
+    is_repaired: bool
     lost: int = 0  # Words of XML that could not be repaired
 
 
@@ -99,11 +99,11 @@ def parse_xhtml(text: str) -> Tree | None:
     data = text.encode("utf-8", errors="replace")
     root = _xml_root(_replace_entities(data))
     if root is not None and not _is_too_deep(root):
-        return Tree(root, repaired=False)
+        return Tree(root, is_repaired=False)
     root = _html_root(_SELF_CLOSED.sub(_expand_self_closed, data))
     if root is None:
         return None
-    return Tree(root, repaired=True)
+    return Tree(root, is_repaired=True)
 
 
 def is_too_dense(characters: int, tags: int) -> bool:
@@ -155,7 +155,8 @@ def parse_entry(archive: Archive, path: str) -> etree._Element | None:
 def parse_xml(text: str) -> Tree | None:
     """Parse XML other than XHTML, repairing it if necessary; None if it is empty or far too large.
 
-    Names of elements and attributes are in lower case and without namespace.
+    Names of elements and attributes are in lower case and without namespace. Repairs that lose
+    nothing are tried first.
     """
     if has_too_many_tags(text):
         return None
@@ -169,12 +170,12 @@ def parse_xml(text: str) -> Tree | None:
         data = _drop_deep_tags(data)
         root = _xml_root(data)
     if root is not None:
-        return Tree(_simply_named(root), repaired=False)
+        return Tree(_simply_named(root), is_repaired=False)
     root = _xml_root(data, recover=True)
     if root is None:
         return None
     lost = _count_lost_words(data, root)
-    return Tree(_simply_named(root), repaired=True, lost=lost)
+    return Tree(_simply_named(root), is_repaired=True, lost=lost)
 
 
 def _count_lost_words(data: bytes, root: etree._Element) -> int:
@@ -219,7 +220,8 @@ def elements_named(root: etree._Element, name: str) -> Iterator[etree._Element]:
 def plain_text(element: etree._Element | None) -> str:
     if element is None:
         return ""
-    return " ".join("".join(str(part) for part in element.itertext()).split())
+    text = "".join(map(str, element.itertext()))
+    return " ".join(text.split())
 
 
 def text_without(
@@ -250,6 +252,7 @@ def _parts_without(
 
 
 def append_text(element: etree._Element, text: str | None) -> None:
+    """Add text at the end of an element, after its last child."""
     if not text:
         return
     # `len` would count all children
@@ -304,7 +307,8 @@ def _line_ends_from(element: etree._Element) -> list[etree._Element]:
 
 def append_text_before(element: etree._Element, text: str | None) -> None:
     """Put text where an element stands, before it, so that the element can be removed."""
-    previous, parent = element.getprevious(), element.getparent()
+    previous = element.getprevious()
+    parent = element.getparent()
     if text and previous is not None:
         previous.tail = (previous.tail or "") + text
     elif text and parent is not None:
@@ -352,10 +356,10 @@ def _drop_many_attributes(data: bytes) -> bytes:
         return data
 
     def without_many(match: re.Match[bytes]) -> bytes:
-        tag = match[0]
-        if _has_many_attributes(tag):
-            return tag.split()[0]
-        return tag
+        before_bracket = match[0]  # The tag up to its ">", which stays
+        if _has_many_attributes(before_bracket):
+            return before_bracket.split()[0]
+        return before_bracket
 
     return _ATTRIBUTES.sub(without_many, data)
 
@@ -372,21 +376,24 @@ def _escape_cdata(data: bytes) -> bytes:
     before, *parts = data.split(_CDATA_START)
     written = [before]
     for part in parts:
-        section, end, rest = part.partition(_CDATA_END)
-        if not end:
+        section, end, markup = part.partition(_CDATA_END)
+        if not end:  # The section is never closed
             written += [_CDATA_START, part]
             continue
         text = section.replace(b"&", b"&amp;").replace(b"<", b"&lt;")
-        written += [text, rest]
+        written += [text, markup]
     return b"".join(written)
 
 
 def _close_raw_text(match: re.Match[bytes]) -> bytes:
-    """Close an element whose content parsers treat as raw text, so that the content is parsed."""
-    closing, name, is_empty = match.groups()
-    if is_empty:
+    """Close an element whose content parsers treat as raw text, so that the content is parsed.
+
+    `<iframe>words</iframe>` becomes `<iframe></iframe><div>words</div>`.
+    """
+    slash, name, closing_tag = match.groups()
+    if closing_tag:
         return match[0]
-    if closing:
+    if slash:
         return b"</div>"
     return match[0] + b"</%b><div>" % name
 
@@ -403,7 +410,8 @@ def _flatten(data: bytes) -> bytes:
     open_names: list[bytes] = []
 
     def flat(match: re.Match[bytes]) -> bytes:
-        slash, name = match[1], match[2].lower()
+        slash = match[1]
+        name = match[2].lower()
         if name in _VOID or name in _UNNESTED:
             return match[0]
         if slash and name in open_names:
@@ -413,7 +421,9 @@ def _flatten(data: bytes) -> bytes:
         if not slash and len(open_names) < _MOST_NESTED_TAGS:
             open_names.append(name)
             return match[0]
+        # The element is too deep.
         if name in _HEADINGS:
+            # As a sibling of the heading around it, not inside it.
             return b"</%b><%b%b>" % (name, slash, name)
         if name in _PHRASES:
             return b""

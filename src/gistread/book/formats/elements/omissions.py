@@ -94,14 +94,14 @@ def omission_by_attributes(element: etree._Element, types: Types) -> Omission | 
     if not is_suspect:
         return None
     if types & semantics.PAGE_NUMBER_TYPES or classes & semantics.PAGE_NUMBER_CLASSES:
-        return _number(element, PAGE_NUMBERS)
+        return _omitted_number(element, PAGE_NUMBERS)
     if types & semantics.BACK_REFERENCE_TYPES:
         is_reference = _BACK_REFERENCE.fullmatch(plain_text(element))
         if not is_reference:
             return None
         return Omission(BACK_REFERENCES, _spoken_words(element))
     if classes & semantics.LINE_NUMBER_CLASSES:
-        return _number(element, LINE_NUMBERS)
+        return _omitted_number(element, LINE_NUMBERS)
     if classes & semantics.LICENCE_CLASSES:
         is_licence = _LICENCE.search(plain_text(element))
         if not is_licence:
@@ -135,7 +135,7 @@ def is_page_number(text: str) -> bool:
     return number is not None and number <= _HIGHEST_PAGE
 
 
-def _number(element: etree._Element, kind: str) -> Omission | None:
+def _omitted_number(element: etree._Element, kind: str) -> Omission | None:
     """An element that should contain a number of `kind`; None if it contains anything else."""
     text = plain_text(element)
     if not text:

@@ -25,6 +25,7 @@ from gistread.book.model import ParagraphKind
 LINE_END = "\x0b"
 
 _NO_FILE_NAME = "picture"
+_NOT_WRITTEN = -1  # The index of a mark that the text does not contain
 _ADDRESS_END = re.compile(r"[?#].*", re.DOTALL)
 
 
@@ -52,7 +53,7 @@ class Collector:
     characters: int = 0  # Of the source, read or counted as left out
     _buffer: list[str] = field(default_factory=list)
     _marks: list[InlineMark] = field(default_factory=list)  # Of this paragraph
-    # Open marks, outermost first, each with its index in `_marks` or -1.
+    # Open marks, outermost first, each with its index in `_marks` or `_NOT_WRITTEN`.
     _open: list[tuple[InlineMark, int]] = field(default_factory=list)
     # Each picture with the index of its words in the buffer.
     _pictures: list[tuple[int, Picture]] = field(default_factory=list)
@@ -113,6 +114,7 @@ class Collector:
         if not self._buffer:
             return None
         marks = self._marks
+        # Open marks continue in the next paragraph; there they are opened again.
         for _, index in reversed(self._open):
             self._close_mark(index)
         is_picture = False
@@ -139,19 +141,20 @@ class Collector:
         self._marks = []
         self._open = []
         for mark, index in open_before:
-            if index >= 0:
-                self._open_mark(mark)
-            else:
+            if index == _NOT_WRITTEN:
                 self._open.append((mark, index))
+            else:
+                self._open_mark(mark)
 
     def _open_mark(self, mark: InlineMark) -> None:
+        """Write the beginning of a mark, unless the same one is open or there are too many."""
         index = len(self._marks)
         is_open = any(mark == other for other, _ in self._open)
         is_full = (
             index >= inline.MAX_MARKS or self._all_marks >= inline.MAX_MARKS_PER_BOOK
         )
         if is_open or is_full:
-            self._open.append((mark, -1))
+            self._open.append((mark, _NOT_WRITTEN))
             return
         self._all_marks += 1
         self._marks.append(mark)
@@ -159,7 +162,7 @@ class Collector:
         self._open.append((mark, index))
 
     def _close_mark(self, index: int) -> None:
-        if index >= 0:
+        if index != _NOT_WRITTEN:
             self._buffer.append(inline.closing(index))
 
     def _place_pictures(self, *, heading: bool, alone: bool) -> None:
@@ -230,7 +233,7 @@ class ParsedParagraph:
     text: str
     kind: ParagraphKind
     level: int = 0
-    lines: bool = False  # Keep its line feeds
+    keeps_lines: bool = False  # Its line feeds
     marks: Marks = ()  # With unresolved `href`, and `is_note` as declared by the link
 
     @property
@@ -254,9 +257,9 @@ class BlockContext:
 
     kind: ParagraphKind = ParagraphKind.TEXT
     level: int = 0
-    preformatted: bool = False
-    verse: bool = False
-    note: bool = False
+    is_preformatted: bool = False
+    is_verse: bool = False
+    is_note: bool = False
     keeps_lines: bool = False  # Shows line feeds: `white-space: pre-wrap` and the like
 
 
@@ -275,9 +278,9 @@ def context_inside(
     """The context for the text in a block that stands in `context`."""
     if name in HEADINGS:
         level = HEADINGS[name]
-        return replace(context, kind=ParagraphKind.HEADING, level=level, verse=False)
+        return replace(context, kind=ParagraphKind.HEADING, level=level, is_verse=False)
     if name == "pre":
-        return replace(context, preformatted=True)
+        return replace(context, is_preformatted=True)
     if name == "blockquote":
         level = context.level + 1 if context.kind is ParagraphKind.QUOTE else 1
         context = replace(context, kind=ParagraphKind.QUOTE, level=level)
@@ -286,9 +289,9 @@ def context_inside(
     elif name == "dt":
         context = replace(context, kind=ParagraphKind.LIST, level=1)
     if holds_notes(element, types):
-        context = replace(context, note=True)
-    if not context.verse and is_verse(element, types):
-        context = replace(context, verse=True)
+        context = replace(context, is_note=True)
+    if not context.is_verse and is_verse(element, types):
+        context = replace(context, is_verse=True)
     return context
 
 
@@ -300,14 +303,15 @@ def classify(
     lines = _lines_of(collected, context)
     one_line = " ".join(lines)
     text = "\n".join(lines)
+    # A heading of pictures without descriptions would show the names of files.
     if context.kind is ParagraphKind.HEADING and collected.has_words:
         kind = ParagraphKind.HEADING
         return ParsedParagraph(one_line, kind, context.level, marks=marks)
     if collected.is_picture and not is_break(inline.strip_marks(one_line)):
-        return ParsedParagraph(text, ParagraphKind.IMAGE, lines=True, marks=marks)
-    if context.preformatted:
-        kind = ParagraphKind.VERSE if context.verse else ParagraphKind.CODE
-        return ParsedParagraph(text, kind, lines=True, marks=marks)
+        return ParsedParagraph(text, ParagraphKind.IMAGE, keeps_lines=True, marks=marks)
+    if context.is_preformatted:
+        kind = ParagraphKind.VERSE if context.is_verse else ParagraphKind.CODE
+        return ParsedParagraph(text, kind, keeps_lines=True, marks=marks)
     lines_of_words = _without_marks(lines, marks)
     if len(lines) == 1 and is_break(marker + lines_of_words[0]):
         return ParsedParagraph(marker + text, ParagraphKind.BREAK, marks=marks)
@@ -325,7 +329,7 @@ def _without_marks(lines: list[str], marks: Marks) -> list[str]:
 
 def _lines_of(collected: CollectedText, context: BlockContext) -> list[str]:
     """The lines of a paragraph: as in the source if it is preformatted, else as marked up."""
-    if not context.preformatted:
+    if not context.is_preformatted:
         return _fold_lines(collected.text)
     lines = collected.text.replace(LINE_END, "\n").strip("\n").split("\n")
     if not collected.marks:
@@ -338,13 +342,13 @@ def _kind_in(context: BlockContext, lines: Sequence[str]) -> ParagraphKind:
     kind = context.kind
     if kind is ParagraphKind.TABLE:
         return kind
-    if context.note:
+    if context.is_note:
         return ParagraphKind.NOTE
     if kind is ParagraphKind.IMAGE:
         return kind
     has_many_lines = len(lines) > _MOST_LINES_OF_PROSE
     has_short_lines = has_many_lines and max(map(len, lines)) <= _LONGEST_VERSE
-    if context.verse or (has_short_lines and kind is not ParagraphKind.LIST):
+    if context.is_verse or (has_short_lines and kind is not ParagraphKind.LIST):
         return ParagraphKind.VERSE
     return kind
 

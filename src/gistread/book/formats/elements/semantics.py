@@ -21,13 +21,19 @@ from gistread.book.formats.elements.markup import (
 from gistread.book.normalise import join_title, word_set
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-_ELEMENTS, _TYPES, _CLASSES = (
-    {kind: word_set(words) for kind, words in _TABLES[table].items()}
-    for table in ("elements", "types", "classes")
-)
-BLOCKS, SCRIPTS, CONTROLS = (
-    _ELEMENTS[name] for name in ("blocks", "scripts", "controls")
-)
+
+
+def _word_sets(table: str) -> dict[str, frozenset[str]]:
+    """The words of each kind in a table."""
+    return {kind: word_set(words) for kind, words in _TABLES[table].items()}
+
+
+_ELEMENTS = _word_sets("elements")
+_TYPES = _word_sets("types")
+_CLASSES = _word_sets("classes")
+BLOCKS = _ELEMENTS["blocks"]
+SCRIPTS = _ELEMENTS["scripts"]
+CONTROLS = _ELEMENTS["controls"]
 NOTES_TYPES = _TYPES["notes"]
 PAGE_NUMBER_TYPES = _TYPES["page_number"]
 BACK_REFERENCE_TYPES = _TYPES["back_reference"]
@@ -293,19 +299,18 @@ def format_number(number: int, kind: str) -> str:
 def _in_letters(number: int, first_letter: str) -> str:
     """As HTML counts: after z comes aa, then ab."""
     letters = ""
-    rest = number
-    while rest:
-        rest, letter = divmod(rest - 1, _LETTERS)
+    quotient = number
+    while quotient:
+        quotient, letter = divmod(quotient - 1, _LETTERS)
         letters = chr(ord(first_letter) + letter) + letters
     return letters
 
 
 def _in_roman(number: int) -> str:
     numeral = ""
-    rest = number
     for value, sign in (*_ROMAN, *_SMALL_ROMAN):
-        numeral += sign * (rest // value)
-        rest %= value
+        count, number = divmod(number, value)
+        numeral += sign * count
     return numeral
 
 

@@ -55,6 +55,7 @@ _MOST_TOGETHER = 4  # Headings of one chapter: number, title, subtitle and the l
 _LONGEST_TITLE = 300
 _MOST_ON_TITLE_PAGE = 8  # Headings
 _FIRST_PARAGRAPHS = 3  # Among these a heading may be the book's title
+_EMPTY_LINES_BETWEEN = 2  # As a plain text has them between blocks
 
 
 def find_chapters(
@@ -67,13 +68,13 @@ def find_chapters(
     runs = _runs(headings)
     if not runs:
         return ()
-    text_sizes = _sizes_over_text(runs)
+    sizes_over_text = _sizes_over_text(runs)
     if _is_title_page(runs, title):
         author_letters = frozenset(map(letters, authors))
-        runs[0] = _without_title_page(runs[0], text_sizes, author_letters)
+        runs[0] = _without_title_page(runs[0], sizes_over_text, author_letters)
     groups: list[list[HeadingParagraph]] = []
     for run in runs:
-        groups += _groups(run, text_sizes)
+        groups += _groups(run, sizes_over_text)
     ranks = _ranks([group[0] for group in groups])
     levels = {rank: level for level, rank in enumerate(sorted(set(ranks)), start=1)}
     return tuple(
@@ -114,7 +115,8 @@ def _is_title_page(runs: list[list[HeadingParagraph]], title: str) -> bool:
     It begins with the book's title, or with the only heading of the largest size.
     """
     first = runs[0][0]
-    if len(runs) < 2 or len(runs[0]) > _MOST_ON_TITLE_PAGE:
+    has_text_below = len(runs) > 1
+    if not has_text_below or len(runs[0]) > _MOST_ON_TITLE_PAGE:
         return False
     if letters(first.text) and letters(first.text) == letters(title):
         return True
@@ -127,7 +129,9 @@ def _is_title_page(runs: list[list[HeadingParagraph]], title: str) -> bool:
 
 
 def _without_title_page(
-    run: list[HeadingParagraph], text_sizes: frozenset[int], authors: frozenset[str]
+    run: list[HeadingParagraph],
+    sizes_over_text: frozenset[int],
+    authors: frozenset[str],
 ) -> list[HeadingParagraph]:
     """The headings of the first run that follow title and authors and belong to a chapter.
 
@@ -139,7 +143,8 @@ def _without_title_page(
             return run[index:]
         byline = _BYLINE.match(heading.text)
         names_author = byline or follows_by or letters(heading.text) in authors
-        heads_text = heading.size in text_sizes and heading.size > run[0].size
+        is_smaller = heading.size > run[0].size  # 1 is the largest
+        heads_text = heading.size in sizes_over_text and is_smaller
         if heads_text and not names_author:
             return run[index:]
         # "By" alone: the name is the next heading.
@@ -148,12 +153,12 @@ def _without_title_page(
 
 
 def _groups(
-    run: list[HeadingParagraph], text_sizes: frozenset[int]
+    run: list[HeadingParagraph], sizes_over_text: frozenset[int]
 ) -> list[list[HeadingParagraph]]:
     """The headings of a run by the chapter that they start."""
     groups: list[list[HeadingParagraph]] = []
     for heading in run:
-        if groups and _continues(groups[-1], heading, text_sizes):
+        if groups and _continues(groups[-1], heading, sizes_over_text):
             groups[-1].append(heading)
         else:
             groups.append([heading])
@@ -163,7 +168,7 @@ def _groups(
 def _continues(
     group: list[HeadingParagraph],
     heading: HeadingParagraph,
-    text_sizes: frozenset[int],
+    sizes_over_text: frozenset[int],
 ) -> bool:
     """Whether a heading is a title or subtitle of the chapter that a group starts."""
     if len(group) >= _MOST_TOGETHER:
@@ -171,7 +176,7 @@ def _continues(
     first = group[0]
     is_larger = heading.size < first.size
     is_smaller = heading.size > first.size
-    if is_larger or (is_smaller and heading.size in text_sizes):
+    if is_larger or (is_smaller and heading.size in sizes_over_text):
         return False
     return not _starts_division(first.candidate, heading.candidate)
 
@@ -250,7 +255,7 @@ def book_from_tree(
     title = bounds.header.title or metadata.title
     authors = bounds.header.authors or metadata.authors
     links = LinkedDocuments({name: document}, anchor_in_document)
-    document = links.documents[name]
+    document = links.documents[name]  # With its notes and references marked
     if sections:
         chapters = _named_chapters(document, sections)
     else:
@@ -337,15 +342,17 @@ def _chapters(
     if headings:
         chapters = list(find_chapters(headings, title, authors))
     else:
-        blocks = [
-            TextBlock(tuple(paragraph.words.split("\n")), paragraph.kind, gap=2)
-            for paragraph in paragraphs
-        ]
-        chapters = list(outline(blocks).chapters)
+        chapters = list(outline(list(map(_text_block, paragraphs))).chapters)
     notes_start = _end_notes_start(paragraphs)
     if notes_start is not None:
         chapters.append(ChapterStart(notes_start, _NOTES, 1))
     return chapters
+
+
+def _text_block(paragraph: ParsedParagraph) -> TextBlock:
+    """A paragraph as a block of plain text with empty lines above it."""
+    lines = paragraph.words.split("\n")
+    return TextBlock(tuple(lines), paragraph.kind, gap=_EMPTY_LINES_BETWEEN)
 
 
 def _end_notes_start(paragraphs: Sequence[ParsedParagraph]) -> int | None:

@@ -51,6 +51,7 @@ _AROUND = {
     "q": ("“", "”"),
     **dict.fromkeys(("object", "iframe", "canvas", "video", "audio"), _SPACES),
 }
+_MOST_UNREAD_ANCHORS = 1000  # Elements searched for ids in one that is left out
 _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 
 
@@ -164,6 +165,7 @@ class _Walker:
         self.document.left_out[omissions.UNREAD] += max(0, unread)
 
     def element(self, element: etree._Element, context: BlockContext) -> None:
+        """Read an element, unless it is left out; the text alone if it is too deep."""
         name = local_name(element)
         if not name:
             return
@@ -179,7 +181,9 @@ class _Walker:
         if name in ("iframe", "frame"):
             self.document.left_out["embedded page(s)"] += 1
         self._depth += 1
-        if element.attrib or (self._shows_lines and name in self.sheet):
+        # A rule for all elements of this name may show line feeds.
+        may_have_rule = self._shows_lines and name in self.sheet
+        if element.attrib or may_have_rule:
             self._visit_with_attributes(element, name, context)
         else:
             marks = inline_elements.BY_NAME.get(name, ())
@@ -195,7 +199,7 @@ class _Walker:
         if not is_number and local_name(element) in semantics.BLOCKS:
             self._collector.text(" ")
         # Links may lead to invisible elements: an index refers to printed page numbers.
-        for inner in islice(element.iter(), 1000):
+        for inner in islice(element.iter(), _MOST_UNREAD_ANCHORS):
             self._anchor(inner)
 
     def _visit_with_attributes(
@@ -289,7 +293,7 @@ class _Walker:
         notes = self._inner_notes
         self._inner_notes = []
         outer_language = self.language
-        context = replace(context, kind=ParagraphKind.TEXT, level=0, note=True)
+        context = replace(context, kind=ParagraphKind.TEXT, level=0, is_note=True)
         for note in notes:
             self.language = note.language
             self._visit_block(note.element, "aside", note.types, note.marks, context)
@@ -297,7 +301,7 @@ class _Walker:
         self.language = outer_language
 
     def flush(self, context: BlockContext) -> None:
-        """End the current paragraph, if it has text."""
+        """End the current paragraph, if it has text; inside a cell, only separate words."""
         if self._in_cell:
             self._collector.text(" ")
             return
@@ -335,7 +339,7 @@ class _Walker:
         initial = paragraphs.pop().words
         paragraphs.append(replace(paragraph, text=initial + paragraph.text))
         last = len(paragraphs) - 1
-        # Those that were entered last are after the initial.
+        # The newest anchors and ends are after the initial, where its word goes on.
         for places in (self.document.anchors, self.document.ends):
             for value in reversed(places):
                 if places[value] <= last:
@@ -348,7 +352,7 @@ class _Walker:
             self.document.anchors.setdefault(value, len(self.document.paragraphs))
 
     def _children(self, element: etree._Element, context: BlockContext) -> None:
-        keeps_lines = context.keeps_lines and not context.preformatted
+        keeps_lines = context.keeps_lines and not context.is_preformatted
         read: Callable[[str], None] = self._collector.source_text
         if keeps_lines:
             read = partial(self._lines, context=context)
@@ -403,7 +407,7 @@ class _Walker:
             self._table(element, inner)
         elif name == "hgroup":
             self._heading_group(element, inner)
-        elif inner.verse and semantics.is_verse(element, types):
+        elif inner.is_verse and semantics.is_verse(element, types):
             self._stanzas(element, inner)
         elif semantics.is_figure(element, name):
             self._figure(element, inner)
@@ -467,9 +471,10 @@ class _Walker:
         return _COLUMN_END.join(texts).strip(_COLUMN_END)
 
     def _heading_group(self, element: etree._Element, context: BlockContext) -> None:
-        names = map(local_name, element.iter())
-        first_heading = next((name for name in names if name in semantics.HEADINGS), "")
-        level = semantics.HEADINGS.get(first_heading, 1)
+        """Read the title and the subtitles of an <hgroup> as headings of one level."""
+        inner_names = map(local_name, element.iter())
+        headings = filter(semantics.HEADINGS.__contains__, inner_names)
+        level = semantics.HEADINGS.get(next(headings, ""), 1)
         inner = replace(context, kind=ParagraphKind.HEADING, level=level)
         self._text_between(element.text, inner)
         for child in element:
@@ -491,7 +496,8 @@ class _Walker:
         self._children(element, context)
         self.flush(context)
         lines = document.paragraphs[first:]
-        if len(lines) < 2 or not all(map(_is_verse_line, lines)):
+        are_verse_lines = all(map(_is_verse_line, lines))
+        if len(lines) < 2 or not are_verse_lines:
             return
         document.paragraphs[first:] = [_joined_lines(lines)]
         anchors_inside = len(document.anchors) - anchors_before
@@ -503,9 +509,10 @@ class _Walker:
         Anchors after the last line lead to the next paragraph.
         """
         document = self.document
+        after_lines = first + line_count
         for name in islice(reversed(document.anchors), anchor_count):
-            line_number = document.anchors[name] - first
-            document.anchors[name] = first + line_number // line_count
+            is_in_line = document.anchors[name] < after_lines
+            document.anchors[name] = first if is_in_line else first + 1
             if name in document.ends:
                 document.ends[name] = first + 1
 
@@ -547,10 +554,12 @@ class _Walker:
         self._collector.end(marks)
 
     def _picture(self, picture: semantics.Picture) -> None:
+        """Read a picture, unless the caption of its figure represents it."""
         if self._captioned is None or self._is_described(picture):
             self._collector.picture(picture)
 
     def _is_reference(self, element: etree._Element, name: str, types: Types) -> bool:
+        """Whether an element refers to a note and has nothing but a short sign."""
         if not semantics.is_reference(element, name, types):
             return False
         return semantics.is_phrase(element) or not plain_text(element)
@@ -614,6 +623,7 @@ class _Walker:
         self._collector.end(marks)
 
     def _may_be_initial(self, element: etree._Element, name: str) -> bool:
+        """Whether an element has the class of a drop cap, or floats."""
         if not element.attrib:
             return False
         if semantics.is_drop_cap(element):
@@ -687,7 +697,7 @@ def _joined_lines(lines: list[ParsedParagraph]) -> ParsedParagraph:
     return ParsedParagraph(
         "\n".join(texts),
         ParagraphKind.VERSE,
-        lines=True,
+        keeps_lines=True,
         marks=tuple(marks[: inline.MAX_MARKS]),
     )
 

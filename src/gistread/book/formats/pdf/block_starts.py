@@ -133,7 +133,7 @@ def _is_next_speech(
     """
     is_indented = line.left > block.left + INDENT_EMS * line.size
     follows_first_line = len(block.lines) == 1
-    return is_indented and has_ended and layout.indents and follows_first_line
+    return is_indented and has_ended and layout.has_indents and follows_first_line
 
 
 def _has_hanging_indent(lines: Sequence[TextLine], index: int, right: float) -> bool:

@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from gistread.book.builder import (
     BookBuilder,
+    ChapterStart,
     LinkTarget,
     by_paragraph,
     left_out_notices,
@@ -198,28 +199,8 @@ def _assemble(
     plain_texts = [plain_text_of(block, text.words) for block in blocks]
     positions = PositionIndex(blocks)
     starts = by_outline(document, positions) or by_headings(blocks, plain_texts)
-    chapters_at = by_paragraph(starts)
-    areas = {page.number: page.areas for page in document.pages if page.areas}
-    notes = NoteIndex(blocks)
     builder = BookBuilder()
-    ranges: dict[int, LinkTarget] = {}  # Of the paragraphs in the book, by block
-    chapter_level = 1
-    for index, block in enumerate(blocks):
-        chapters = chapters_at.get(index, ())
-        for chapter in chapters:
-            chapter_level = chapter.level
-            builder.chapter(chapter.title, chapter_level)
-        is_short = len(plain_texts[index]) < _LONGEST_CHAPTER_HEADING
-        kind = ParagraphKind.HEADING if chapters and is_short else block.kind
-        level = chapter_level if kind is ParagraphKind.HEADING else 0
-        links = _areas_on_pages_of(block, areas)
-        content, marks = marked_text(block, text.layout, text.words, links, notes.href)
-        start = builder.next_start
-        is_added = builder.add(
-            content, kind, level, lines=block.keeps_lines, marks=marks
-        )
-        if is_added:
-            ranges[index] = LinkTarget(start, builder.characters)
+    ranges = _add_blocks(builder, document, text, plain_texts, starts)
     if not builder.characters:
         raise _no_text_error(document, name)
     return builder.build(
@@ -232,6 +213,39 @@ def _assemble(
             _target_of, document=document, positions=positions, ranges=ranges
         ),
     )
+
+
+def _add_blocks(
+    builder: BookBuilder,
+    document: PdfDocument,
+    text: _Text,
+    plain_texts: Sequence[str],
+    starts: Sequence[ChapterStart],
+) -> dict[int, LinkTarget]:
+    """Add the blocks and chapters. Returns where each block is in the book, by its index."""
+    chapters_at = by_paragraph(starts)
+    areas = {page.number: page.areas for page in document.pages if page.areas}
+    notes = NoteIndex(text.blocks)
+    ranges: dict[int, LinkTarget] = {}
+    chapter_level = 1
+    for index, block in enumerate(text.blocks):
+        chapters = chapters_at.get(index, ())
+        for chapter in chapters:
+            chapter_level = chapter.level
+            builder.chapter(chapter.title, chapter_level)
+        is_short = len(plain_texts[index]) < _LONGEST_CHAPTER_HEADING
+        is_heading_of_chapter = chapters and is_short
+        kind = ParagraphKind.HEADING if is_heading_of_chapter else block.kind
+        level = chapter_level if kind is ParagraphKind.HEADING else 0
+        links = _areas_on_pages_of(block, areas)
+        content, marks = marked_text(block, text.layout, text.words, links, notes.href)
+        start = builder.next_start
+        is_added = builder.add(
+            content, kind, level, keeps_lines=block.keeps_lines, marks=marks
+        )
+        if is_added:
+            ranges[index] = LinkTarget(start, builder.characters)
+    return ranges
 
 
 def _authors(document: PdfDocument) -> tuple[str, ...]:

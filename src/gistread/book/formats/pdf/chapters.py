@@ -43,6 +43,7 @@ def by_headings(blocks: Sequence[Block], texts: Sequence[str]) -> list[ChapterSt
     sized = _by_size(blocks, texts)
     named_kinds = [blocks[chapter.index].kind for chapter in named]
     headings = named_kinds.count(ParagraphKind.HEADING)
+    # Without headings by size, one is enough.
     least = _LEAST_SHARE_OF_HEADINGS * min(len(named), len(sized) or 1)
     if len(named) >= _FEWEST_CHAPTERS and headings >= least:
         return named

@@ -34,7 +34,7 @@ class PageCharacters:
         self.text = text
         count = pdfium.FPDFText_CountChars(text)
         self.count = min(count, _MOST_CHARACTERS)
-        self.cut = max(0, count - self.count)  # Characters beyond the limit
+        self.cut_count = max(0, count - self.count)  # Characters beyond the limit
         self.guessed = 0  # Characters that their font does not identify
         self.characters = self._characters()
         # By the index of the character before: text to insert, and marks from elsewhere.

@@ -96,9 +96,10 @@ def _letters_from_right(
     page: PageCharacters, line: re.Match[str], turn: int
 ) -> list[_Letter]:
     """The letters of a line by position, each with the marks nearest to it."""
-    # The letters of one ligature share a position; PDFium lists them backwards.
     marks: list[_Letter] = []
     bases: list[_Letter] = []
+    # PDFium lists the letters of a ligature backwards. They share a position, so the sort below
+    # keeps the order in which they are added here.
     for index in reversed(range(*line.span())):
         character = page.characters[index]
         if character.isspace() or not character.isprintable():

@@ -90,6 +90,7 @@ def _with_strays(
     usual_places = {place for place, count in places.items() if count >= least}
     complete: list[list[TextLine]] = []
     for sides, recurring in zip(edges, furniture, strict=True):
+        # Only on a page without recurring rows.
         outermost = [side[0] for side in sides if side]
         strays = [row for row in outermost if _place_of(row) in usual_places]
         complete.append(recurring or strays)
@@ -111,12 +112,12 @@ def _keys(text: str, page: int) -> Iterator[_Key]:
             continue
         start, end = match.span()
         other_words = f"{text[:start]}#{text[end:]}".casefold()
-        first = number - page + _FIRST_IS_1 - 1
-        yield _Key(" ".join(other_words.split()), first)
+        first_number = number - page + _FIRST_IS_1 - 1
+        yield _Key(" ".join(other_words.split()), first_number)
         if is_decimal and start == 0:
-            yield _Key(_NUMBER_FIRST, first)
+            yield _Key(_NUMBER_FIRST, first_number)
         elif is_decimal and end == len(text):
-            yield _Key(_NUMBER_LAST, first)
+            yield _Key(_NUMBER_LAST, first_number)
 
 
 @dataclass(slots=True)
@@ -218,6 +219,7 @@ class _RecurringRows:
         has_letters = any(map(str.isalpha, key.words))
         if not has_letters:
             return True
+        # A running head recurs on pages near by; the same words far apart may be headings.
         near = places.count_near(page, _NEAR_PAGES, row.baseline)
         return near > on_page
 
@@ -247,14 +249,17 @@ def without_line_numbers(pages: Sequence[PdfPage]) -> list[PdfPage]:
     pages_with_numbers = sum(map(bool, numbers_by_page))
     if 2 * pages_with_numbers <= len(pages):
         return list(pages)
-    return [
-        replace(
-            page,
-            runs=tuple(run for run in page.runs if id(run) not in numbers),
-            left_out=page.left_out + Counter({"line number(s)": len(numbers)}),
-        )
-        for page, numbers in zip(pages, numbers_by_page, strict=True)
-    ]
+    return list(map(_without_runs, pages, numbers_by_page))
+
+
+def _without_runs(page: PdfPage, numbers: set[int]) -> PdfPage:
+    """The page without line numbers. `numbers`: ids of their runs."""
+    left_out = Counter({"line number(s)": len(numbers)})
+    return replace(
+        page,
+        runs=tuple(run for run in page.runs if id(run) not in numbers),
+        left_out=page.left_out + left_out,
+    )
 
 
 def _line_numbers(runs: Sequence[TextRun]) -> set[int]:

@@ -154,6 +154,7 @@ def _repeats(run: _DrawnRun, other: _DrawnRun) -> bool:
             return False
         most_distance = _VERY_NEAR * run.size
     letter_width = (other.right - other.left) / max(1, len(other_letters))
+    # The words may occur in the line several times.
     index = other_letters.find(run_letters)
     while index >= 0:
         estimated_left = other.left + index * letter_width

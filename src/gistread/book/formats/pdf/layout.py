@@ -50,7 +50,7 @@ class PageLayout:
     leadings: dict[int, float]  # Distance of baselines, by text size in half points
     lefts: tuple[float, ...]  # Common left edges of running text
     widths: tuple[tuple[float, float], ...]  # (left edge, width) of long columns
-    indents: bool  # Whether paragraphs start with an indent
+    has_indents: bool  # Whether paragraphs start with an indent
 
     def leading(self, size: float) -> float:
         return self.leadings.get(half_points(size), size * _DEFAULT_LEADING)
@@ -117,7 +117,7 @@ def measure_layout(columns: Sequence[Column]) -> PageLayout:
         widths=tuple(
             (column.left, column.right - column.left) for column in long_columns
         ),
-        indents=_has_indents(columns, size),
+        has_indents=_has_indents(columns, size),
     )
 
 
@@ -155,6 +155,7 @@ def _leadings(columns: Iterable[Column]) -> dict[int, float]:
 def _smallest_common(gaps: Counter[int]) -> int:
     """The smallest common gap: the most common may be between paragraphs of one line."""
     most = max(gaps.values())
+    # A gap that occurs once is common only if all others do, too.
     least: float = most
     if most > 1:
         least = max(2, most * _COMMON_GAP_SHARE)

@@ -96,22 +96,23 @@ def _column(page: int, segments: list[Segment]) -> Column:
 
 
 def _flows(
-    segments: list[Segment], usual: float | None, depth: int
+    segments: list[Segment], usual_gutter: float | None, depth: int
 ) -> list[list[Segment]]:
     """Parts of the page, one below or beside the other, in the order of reading.
 
-    `usual`: the gutter of other pages.
+    `usual_gutter`: that of other pages; None to find this page's own.
     """
     if len(segments) > MOST_SEGMENTS:
         return [segments]
     gutter = None
     if depth < _MOST_DEPTH:
-        gutter = find_gutter(segments, usual)
+        gutter = find_gutter(segments, usual_gutter)
     if gutter is None:
         return table_flows(split_into_rows(segments))
     if is_table(segments, gutter):
-        if usual is None:
+        if usual_gutter is None:
             return table_flows(split_into_rows(segments))
+        # Other pages have these columns: the table is only a part of this one.
         segments = with_table_rows(split_into_rows(segments), gutter)
     flows: list[list[Segment]] = []
     for band in _bands(segments, gutter):
@@ -122,7 +123,7 @@ def _flows(
         right = [segment for segment in band.segments if segment.right > gutter + 1]
         for side in (left, right):
             if side:
-                flows += _flows(side, None, depth + 1)
+                flows += _flows(side, usual_gutter=None, depth=depth + 1)
     return flows
 
 

@@ -16,7 +16,8 @@ _TONES = "\u0e47\u0e48\u0e49\u0e4a\u0e4b\u0e4c\u0ec8\u0ec9\u0eca\u0ecb\u0ecc"
 _LETTER = re.compile("[\u0e01-\u0e2e\u0e81-\u0eae\u0edc-\u0edf]")
 # A letter, a ring that has no name, perhaps a tone, and AA
 _PARTED_AM = re.compile(
-    "[\u0e01-\u0e2e\u0e81-\u0eae]([^\u0e00-\u0eff])[\u0e47-\u0e4c\u0ec8-\u0ecb]?([\u0e32\u0eb2])"
+    "[\u0e01-\u0e2e\u0e81-\u0eae](?P<ring>[^\u0e00-\u0eff])"
+    "[\u0e47-\u0e4c\u0ec8-\u0ecb]?(?P<aa>[\u0e32\u0eb2])"
 )
 _AM_OF_AA = {"\u0e32": "\u0e33", "\u0eb2": "\u0eb3"}
 _MOST_MARKS = 20_000  # Of a page
@@ -59,9 +60,10 @@ def join_vowels(page: PageCharacters, dropped: str) -> None:
     """Write AM where its ring has no name; `dropped` replaces the ring."""
     changed: dict[int, str] = {}
     for match in islice(_PARTED_AM.finditer(page.characters), _MOST_MARKS):
-        ring, aa = match.start(1), match.start(2)
+        ring = match.start("ring")
         if page.is_guessed(ring):
-            changed |= {ring: dropped, aa: _AM_OF_AA[page.characters[aa]]}
+            changed[ring] = dropped
+            changed[match.start("aa")] = _AM_OF_AA[match["aa"]]
     page.replace(changed)
 
 

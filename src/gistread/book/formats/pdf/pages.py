@@ -195,17 +195,16 @@ class RunRecord(NamedTuple):
 def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> PdfPage:
     """Decode a page record of the worker; `fonts`: all fonts so far."""
     records = [RunRecord(*values) for values in record["runs"]]
-    letters_by_turn: Counter[int] = Counter()
-    for run in records:
-        letters_by_turn[run.turn] += len(run.text)
+    letters_by_turn = _count_letters_by_turn(records)
     letters = letters_by_turn.total()
     turn = max(letters_by_turn, key=letters_by_turn.__getitem__, default=0)
-    stamped_words = 0
+    stamps: list[RunRecord] = []
     # A little text at another angle is a stamp in the margin.
-    if letters - letters_by_turn[turn] <= _MOST_STAMPED_SHARE * letters:
+    letters_at_other_angles = letters - letters_by_turn[turn]
+    if letters_at_other_angles <= _MOST_STAMPED_SHARE * letters:
         stamps = [run for run in records if run.turn != turn]
-        stamped_words = len("".join(run.text for run in stamps).split())
         records = [run for run in records if run.turn == turn]
+    stamped_text = "".join(run.text for run in stamps)
     runs = [
         TextRun(run.text, run.left, run.right, run.baseline, run.size, fonts[run.font])
         for run in records
@@ -214,7 +213,7 @@ def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> PdfPage:
         turn = MIRRORED
         runs = [replace(run, left=-run.right, right=-run.left) for run in runs]
     left_out = {
-        "word(s) printed at an angle": stamped_words,
+        "word(s) printed at an angle": len(stamped_text.split()),
         "comment(s) on pages": record["comments"],
         "character(s) of an overfull page": record["cut"],
     }
@@ -228,6 +227,13 @@ def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> PdfPage:
         nameless=record["nameless"],
         left_out=Counter(left_out),
     )
+
+
+def _count_letters_by_turn(records: Sequence[RunRecord]) -> Counter[int]:
+    counts: Counter[int] = Counter()
+    for run in records:
+        counts[run.turn] += len(run.text)
+    return counts
 
 
 def _is_right_to_left(runs: Sequence[TextRun], letters: int) -> bool:

@@ -48,6 +48,7 @@ def split_into_blocks(columns: Sequence[Column], layout: PageLayout) -> list[Blo
                 column_blocks.remove(rest)
                 last = unfinished if last is rest else last
         blocks += column_blocks
+        # Notes at the foot of a column follow its last paragraph.
         if last:
             last.notes += notes
         else:
@@ -89,9 +90,11 @@ def _column_blocks(column: Column, layout: PageLayout) -> list[Block]:
 
 def _continue_note(blocks: Sequence[Block], notes: list[Block]) -> None:
     """Move the first of these notes to the end of the last note before."""
-    with_notes = [block for block in blocks[-_NOTE_DISTANCE:] if block.notes]
-    if with_notes:
-        with_notes[-1].notes[-1].lines += notes.pop(0).lines
+    for block in reversed(blocks[-_NOTE_DISTANCE:]):
+        if block.notes:
+            last_note = block.notes[-1]
+            last_note.lines += notes.pop(0).lines
+            return
 
 
 def _rest_of(
@@ -124,7 +127,7 @@ def _continues(unfinished: Block, block: Block, layout: PageLayout) -> bool:
     if _is_hyphenated(above):
         return True
     is_indented = line.left > block.left + INDENT_EMS * line.size
-    if is_indented and layout.indents:
+    if is_indented and layout.has_indents:
         return False
     is_in_sentence = line.text[0].islower()
     has_ended = ends_sentence(above.text)
@@ -134,7 +137,7 @@ def _continues(unfinished: Block, block: Block, layout: PageLayout) -> bool:
         return False  # Cells of a table, labels of a figure
     if is_in_sentence or not has_ended:
         return True
-    return layout.indents and unfinished.kind is block.kind
+    return layout.has_indents and unfinished.kind is block.kind
 
 
 def _may_continue(above: TextLine, block: Block) -> bool:

@@ -56,16 +56,18 @@ def read_document(
     with _as_file(stream) as file:
         size = os.fstat(file.fileno()).st_size
         opening_s = _OPEN_S + _OPEN_S_PER_BYTE * size
-        left_s = min(_MOST_TOTAL_S, _TOTAL_S + _TOTAL_S_PER_BYTE * size)
+        remaining_s = min(_MOST_TOTAL_S, _TOTAL_S + _TOTAL_S_PER_BYTE * size)
         most_pages = max(_LEAST_PAGES, size // _BYTES_OF_A_PAGE)
         page = 0
         for _ in range(_MOST_WORKERS):
             worker = _Worker(document, file, page, opening_s)
-            worker.read_pages(most_pages, left_s, cancelled)
+            worker.read_pages(most_pages, remaining_s, cancelled)
             page = worker.page
-            left_s -= worker.used_s
-            if page >= min(document.page_count, most_pages) or left_s <= 0:
+            remaining_s -= worker.used_s
+            is_last = page >= min(document.page_count, most_pages)
+            if is_last or remaining_s <= 0:
                 break
+            # This page ended the worker; another one reads those after it.
             document.unread.append(page)
             page += 1
     document.unread.extend(range(page, document.page_count))
@@ -128,14 +130,14 @@ class _Worker:
         self._stalled_at = time.monotonic() + _STALLED_S
 
     def read_pages(
-        self, most_pages: int, left_s: float, cancelled: Callable[[], bool]
+        self, most_pages: int, remaining_s: float, cancelled: Callable[[], bool]
     ) -> None:
-        """Read up to the last page, in `left_s` of processor time.
+        """Read up to the last page, in `remaining_s` of processor time.
 
         Raises OSError if the document cannot be opened, MemoryError, and BookError.
         """
         try:
-            while not self._is_done(most_pages) and not self._is_late(left_s):
+            while not self._is_done(most_pages) and not self._is_late(remaining_s):
                 if cancelled():
                     raise BookError("was not read: cancelled.")
                 if not wait_for_data(self._output, _POLL_S):
@@ -156,12 +158,12 @@ class _Worker:
     def _is_done(self, most_pages: int) -> bool:
         return self._is_open and self.page >= min(self._document.page_count, most_pages)
 
-    def _is_late(self, left_s: float) -> bool:
+    def _is_late(self, remaining_s: float) -> bool:
         """Whether the worker takes too long for a record or for the document."""
         used_s = _used_s(self._process)
         is_record_late = used_s - self.used_s > self._most_s
         is_stalled = time.monotonic() > self._stalled_at
-        is_document_late = self._is_open and used_s > left_s
+        is_document_late = self._is_open and used_s > remaining_s
         return is_record_late or is_stalled or is_document_late
 
     def _add(self, data: bytes) -> None:

@@ -98,7 +98,7 @@ def _with_readings(runs: Sequence[TextRun]) -> Sequence[TextRun]:
     readings: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
     other_runs: list[TextRun] = []
     for run in runs:
-        base = next((base for base in bases if _is_reading_of(run, base)), None)
+        base = _base_of(run, bases)
         if base is None:
             other_runs.append(run)
         else:
@@ -106,6 +106,14 @@ def _with_readings(runs: Sequence[TextRun]) -> Sequence[TextRun]:
             place = _letters_up_to(run.right, base)
             readings[id(base)].append((place, f"（{letters}）"))
     return [_insert(readings.get(id(run), []), run) for run in other_runs]
+
+
+def _base_of(run: TextRun, bases: Sequence[TextRun]) -> TextRun | None:
+    """The first base whose reading a run is; None if it is no reading."""
+    for base in bases:
+        if _is_reading_of(run, base):
+            return base
+    return None
 
 
 def _is_reading_of(run: TextRun, base: TextRun) -> bool:
@@ -178,22 +186,22 @@ def _largest(row: list[Segment]) -> Segment:
 
 def _with_drop_caps(rows: list[list[Segment]]) -> list[list[Segment]]:
     """Put large initials before the first of the lines beside them."""
-    rows_left: list[list[Segment]] = []
+    rows_without_initials: list[list[Segment]] = []
     for row in rows:
         rows_beside = _rows_beside(row, rows) if _may_start_with_initial(row) else []
         if not rows_beside:
-            rows_left.append(row)
+            rows_without_initials.append(row)
             continue
-        initial, *rest = row
-        lines = [*rows_beside, rest] if rest else rows_beside
+        initial, *same_line = row
+        lines = [*rows_beside, same_line] if same_line else rows_beside
         highest = max(lines, key=lambda line: line[0].baseline)
         first_segment = highest[0]
         _prepend(initial.runs[-1].text.rstrip(), first_segment)
         # As far left as the other lines, not as far as the initial.
         first_segment.left = min(line[0].left for line in (*rows_beside, highest))
-        if rest:
-            rows_left.append(rest)
-    return rows_left
+        if same_line:
+            rows_without_initials.append(same_line)
+    return rows_without_initials
 
 
 def _may_start_with_initial(row: list[Segment]) -> bool:

@@ -98,8 +98,10 @@ def _table_rows(rows: list[list[Segment]]) -> list[list[list[Segment]]]:
     groups: list[_Group] = []
     for row in rows:
         first = _first_with_later_cells(row, groups, edges)
-        if first == len(groups) and groups and _ends_last_cell(row, groups[-1].rows):
+        begins_group = first == len(groups)
+        if begins_group and groups and _ends_last_cell(row, groups[-1].rows):
             first -= 1
+        # The groups from `first` on and this row become one.
         group = _Group([], max(segment.order for segment in row))
         for above in groups[first:]:
             group.rows += above.rows
@@ -114,7 +116,8 @@ def _table_rows(rows: list[list[Segment]]) -> list[list[list[Segment]]]:
 def _join_first_cells(table_rows: list[list[list[Segment]]]) -> None:
     """Join rows to those above them that begin their first cell, from the bottom up."""
     for index in range(len(table_rows) - 1, 0, -1):
-        above, below = table_rows[index - 1 : index + 1]
+        above = table_rows[index - 1]
+        below = table_rows[index]
         if _begins_first_cell(above, below):
             table_rows[index - 1 : index + 1] = [above + below]
 

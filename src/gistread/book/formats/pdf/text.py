@@ -43,9 +43,9 @@ _DASHES = "—–―"
 
 
 _TABLES = tomllib.loads(Path(__file__).with_name("hyphenation.toml").read_text("utf-8"))
-_BEGINNINGS, _ENDINGS, _APART = (
-    word_set(_TABLES[name]) for name in ("beginnings", "endings", "apart")
-)
+_BEGINNINGS = word_set(_TABLES["beginnings"])
+_ENDINGS = word_set(_TABLES["endings"])
+_APART = word_set(_TABLES["apart"])
 
 
 class WordCounts:
@@ -55,7 +55,7 @@ class WordCounts:
         self._counts: Counter[str] = Counter()
         self._part_counts: Counter[str] = Counter()  # Of hyphenated words
         for line in lines:
-            # The first word may be the end of a divided one.
+            # The first word may be the end of a divided one, the last its beginning.
             words = _SPELLED.findall(line)[1:]
             if line.endswith(tuple(_HYPHENS)):
                 words = words[:-1]
@@ -64,7 +64,8 @@ class WordCounts:
             )
         for word, count in self._counts.items():
             if "-" in word:
-                self._part_counts.update(dict.fromkeys(word.split("-"), count))
+                for part in set(word.split("-")):
+                    self._part_counts[part] += count
 
     def junction(self, before: str, after: str) -> tuple[int, str]:
         """How to join two lines: (number of characters to drop from `before`, text to insert)."""
@@ -75,8 +76,8 @@ class WordCounts:
         stem = before[:-1]
         is_dash = not stem or stem[-1] in " -"
         if is_dash:
-            # Written with hyphens, with or without a space before it.
-            if before.endswith("--") and before[-3:-2] not in ("", " "):
+            # A dash of two hyphens right after a word has no space after it either.
+            if before.endswith("--") and _has_word_before(before, dash="--"):
                 return 0, ""
             return 1, "- "
         if self._is_one_word(stem, after):
@@ -89,6 +90,7 @@ class WordCounts:
         tail = _SPELLED.match(after)
         if head is None or tail is None:
             return False
+        # The hyphen of "1914-18" or "B-52" is its own.
         if head[0][-1].isdigit() or tail[0][0].isdigit():
             return False
         first = head[0].casefold()
@@ -100,6 +102,7 @@ class WordCounts:
         if "-" in first or "-" in second:
             are_words = self._counts[first] and self._counts[second]
             return not are_words
+        # "Anglo-Saxon"; in a title, "CHAP-TER" is one word.
         if tail[0][0].isupper() and not head[0].isupper():
             return False
         return self._are_parts(first, second)
@@ -124,9 +127,15 @@ def _separator(before: str, after: str) -> str:
     """The text to insert between two lines, if the first ends without a hyphen."""
     if _UNSPACED.match(before[-1]) and _UNSPACED.match(after[0]):
         return ""
-    if before[-1] in _DASHES and before[-2:-1] not in ("", " "):
+    if before[-1] in _DASHES and _has_word_before(before, dash=before[-1]):
         return ""
     return " "
+
+
+def _has_word_before(text: str, dash: str) -> bool:
+    """Whether the dash at the end of a text follows a word without a space."""
+    words = text.removesuffix(dash)
+    return words[-1:] not in ("", " ")
 
 
 # Finds the target of a raised run, such as the number of a note; empty if it has none.
@@ -229,10 +238,10 @@ def _chunks(
     areas: Sequence[LinkArea],
     references: References,
 ) -> list[StyledText]:
-    """The text of a line, run by run."""
+    """The text of a line, run by run. `areas`: links on its pages."""
     chunks: list[StyledText] = []
     middle = line.baseline + _MIDDLE_EMS * line.size
-    areas = [area for area in areas if area.bottom <= middle <= area.top]
+    areas_on_line = [area for area in areas if area.bottom <= middle <= area.top]
     end = 0  # Of the last run in the line's text
     for index, run in enumerate(line.runs):
         text = run.text.strip()
@@ -248,7 +257,7 @@ def _chunks(
         if href:
             chunks.append(StyledText(f"[{text}]", styles, href, is_note=True))
             continue
-        chunks += _linked(run, text, styles, areas)
+        chunks += _linked(run, text, styles, areas_on_line)
         begins_word = len(chunks) < 2 or chunks[-2].text.endswith(" ")
         if is_raised_run and begins_word:
             # Separates the number of a note or address from its first word

@@ -10,7 +10,7 @@ import re
 import string
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, islice, pairwise
@@ -158,39 +158,45 @@ class _PageReader:
             kinds = Counter(annotation_kinds(page))
             has_drawn_text = not DRAWN_KINDS.isdisjoint(kinds)
             if has_drawn_text and _flatten(page):
+                # Only a page that is opened anew has the text.
                 page.close()
                 page = self._document[number]
         except pypdfium2.PdfiumError:
             return {"page": number, "error": "damaged"}
         text = page.get_textpage()
         characters = PageCharacters(page.raw, text.raw)
+        # Counted before mending, which replaces some of them.
         nameless = sum(1 for _ in _NAMELESS.finditer(characters.characters))
         self._mend(characters)
-        starts: list[int] = []
-        all_runs: list[RunRecord] = []
-        for start, run in self._runs(characters):
-            starts.append(start)
-            all_runs.append(run)
-        runs = drawn_once(all_runs, starts, characters.is_visible)
-        new_fonts = islice(self._fonts, known_fonts, None)
-        font_records = [
-            [font.name.decode("utf-8", "replace"), font.flags, font.weight]
-            for font in new_fonts
-        ]
+        runs = self._distinct_runs(characters)
         record = {
             "page": number,
             "runs": list(map(tuple, runs)),
-            "fonts": font_records,
+            "fonts": list(self._font_records(known_fonts)),
             "links": links if runs else [],
             "has_pictures": len(runs) <= _FEW_RUNS and _has_pictures(page),
             "comments": sum(kinds[kind] for kind in COMMENT_KINDS),
             "guessed": characters.guessed,
             "nameless": nameless,
-            "cut": characters.cut,
+            "cut": characters.cut_count,
         }
         text.close()
         page.close()
         return record
+
+    def _distinct_runs(self, page: PageCharacters) -> Sequence[RunRecord]:
+        """The runs of a page; of text that is drawn twice, only one."""
+        starts: list[int] = []
+        runs: list[RunRecord] = []
+        for start, run in self._runs(page):
+            starts.append(start)
+            runs.append(run)
+        return drawn_once(runs, starts, page.is_visible)
+
+    def _font_records(self, first: int) -> Iterator[list[Any]]:
+        """[name, flags, weight] of each font from the number `first` on."""
+        for font in islice(self._fonts, first, None):
+            yield [font.name.decode("utf-8", "replace"), font.flags, font.weight]
 
     def _mend(self, characters: PageCharacters) -> None:
         """Mend what PDFium misreads: accents, vowel signs, spaces, letters that ligatures lost."""
@@ -285,6 +291,7 @@ def _measure_spaces(page: PageCharacters, lines_to_try: int) -> None:
     dropped: dict[int, str] = {}
     for number, line in enumerate(_LINE.finditer(page.characters)):
         if number == lines_to_try and not page.inserted and not dropped:
+            # The file has its spaces.
             return
         _measure_spaces_of_line(page, range(*line.span()), dropped)
     page.replace(dropped)
@@ -299,14 +306,15 @@ def _measure_spaces_of_line(
     gaps = _gaps(page, letters, turn)
     usual_gap = median(gaps or [0])
     least_space = _LEAST_SPACE_EMS * scale
-    most_nothing = _NO_SPACE_SHARE * least_space
+    widest_non_space = _NO_SPACE_SHARE * least_space
     is_tight = usual_gap <= -_MOST_TIGHTENED_EMS * scale
     for (before, after), gap in zip(pairwise(letters), gaps, strict=True):
         excess = gap - max(0, usual_gap)
-        between = after - before - 1  # Characters
-        if between == 0 and excess > least_space:
+        characters_between = after - before - 1
+        is_without_width = -least_space < excess < widest_non_space
+        if characters_between == 0 and excess > least_space:
             page.inserted[before] = " "
-        elif between == 1 and not is_tight and -least_space < excess < most_nothing:
+        elif characters_between == 1 and is_without_width and not is_tight:
             dropped[before + 1] = _DROPPED
 
 
@@ -393,6 +401,7 @@ def _split_at_gaps(
     right = rotate_box(page.box(stop - 1), turn).right
     width = right - rotate_box(page.box(start), turn).left
     if width <= (stop - start) * setting.size * _CLOSE_EMS:
+        # Too narrow for a wide gap; measuring each word takes long.
         yield start, stop
         return
     word_end = stop
