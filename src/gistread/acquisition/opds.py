@@ -171,10 +171,11 @@ def _parse_atom(root: etree._Element, url: str) -> Feed:
 
 def _atom_links(element: etree._Element) -> list[dict[str, str]]:
     """The attributes of the links in an element."""
-    links = element.iterfind(f"{_ATOM}link")
-    return [
-        {str(name): str(value) for name, value in link.attrib.items()} for link in links
-    ]
+    attributes: list[dict[str, str]] = []
+    for link in element.iterfind(f"{_ATOM}link"):
+        pairs = link.attrib.items()
+        attributes.append({str(name): str(value) for name, value in pairs})
+    return attributes
 
 
 def _atom_book(entry: etree._Element, url: str) -> OfferedBook:
@@ -330,8 +331,8 @@ def _link(
     """
     for media_type in types:
         for link in links:
-            is_related = relation in _relations(link)
-            if is_related and (link.get("type") or "").startswith(media_type):
+            link_type = link.get("type") or ""
+            if relation in _relations(link) and link_type.startswith(media_type):
                 return _absolute(url, link["href"])
     return ""
 

@@ -65,7 +65,8 @@ class AnswerPrinter:
         """
         rest = _last_words(printed)
         before = _HEADING_BEFORE if _HEADING.match(printed) else _WORDS_BEFORE
-        if len(before) + len(rest) >= len(printed):
+        is_shorter = len(before) + len(rest) < len(printed)
+        if not is_shorter:
             return
         unknown = self._waiting.removeprefix(printed)
         self._waiting = before + rest + unknown
@@ -98,6 +99,7 @@ class AnswerPrinter:
         self._printed = 0
 
     def _print_drawn(self, text: str) -> None:
+        """Print what is new in the drawn text, whose first `_printed` characters are there."""
         drawn = _drawn(text)
         start = self._printed
         changes: list[tuple[int, str]] = []  # (offset, sign that changes the style)

@@ -336,11 +336,14 @@ def _question(
     thread: SavedThread | None,
     arguments: argparse.Namespace,
 ) -> Question:
-    """The question with its bound. Says if the text begins only after it. Raises UsageError."""
+    """The question with its bound. Warns if the text begins after the bound.
+
+    Raises UsageError.
+    """
     question = session.question(
         arguments.question,
         choices=tuple(arguments.choice),
-        steps=Steps.ALONE,
+        steps=Steps.ALONE,  # The model decides: nobody is asked on the command line.
         upto=_bound(arguments.upto, memory, thread),
         thread=thread_of(thread.questions) if thread else (),
     )

@@ -54,6 +54,7 @@ def _no_notes_error(notes: list[ForeignNote], book: Book) -> NotFoundError:
 def _document(placed: PlacedNotes) -> Json:
     """What `import --json` prints of the notes about the book."""
     lost = [{"text": note.words, "note": note.note} for note in placed.lost]
+    # Marks left out, since the book has other marks with their letters
     letters = [
         {"letter": mark.letter, "text": mark.place.exact} for mark in placed.letters
     ]

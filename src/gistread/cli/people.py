@@ -115,7 +115,8 @@ def _card_lines(card: Card, index: Index, book: Book) -> list[str]:
 
 def _in_chapters(card: Card) -> str:
     """` in 3 of 12 chapters`; empty for a book without chapters."""
-    if len(card.chapters) < 2:
+    has_chapters = len(card.chapters) > 1
+    if not has_chapters:
         return ""
     mentioning = sum(count > 0 for count in card.chapters)
     return f" in {mentioning} of {counted(len(card.chapters), 'chapter')}"

@@ -209,6 +209,7 @@ def documents(page: str = "") -> str:
     for name, text in texts.items():
         first_line, _, _ = text.partition("\n")
         anchor = _anchor_of(first_line.removeprefix("# "))
+        # Links to a heading of the page, then links to the page itself
         whole = whole.replace(f"]({name}.md#", "](#")
         whole = whole.replace(f"]({name}.md)", f"](#{anchor})")
     return whole

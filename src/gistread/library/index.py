@@ -99,7 +99,8 @@ class Matches:
         `known`: how many passages count, by the id of each book to search.
         """
         self.weights = weights
-        # Of the passages up to the bounds. Loops over all rows take a row apart in place.
+        # Of the passages up to the bounds. Rows are taken apart in place: there may be a million,
+        # and a call for each would slow the search down.
         self._masks = {
             row: mask
             for row, mask in masks.items()
@@ -137,10 +138,7 @@ class Matches:
         return Counter(row >> _SHIFT for row in self._heavy(self._beyond))
 
     def book_scores(self) -> dict[int, float]:
-        """The score of each book.
-
-        That of its best passage, and how common the words of the query are in it.
-        """
+        """The score of each book: that of its best passage, and how common the words are in it."""
         best: defaultdict[int, float] = defaultdict(float)
         for row in self._heavy(self._masks):
             hit = self._hit(row)

@@ -152,7 +152,7 @@ def _kindle(text: str) -> list[ForeignNote]:
     A note is an entry of its own, at a location within that of its highlight.
     """
     notes: list[ForeignNote] = []
-    locations: list[tuple[int, int]] = []
+    locations: list[tuple[int, int]] = []  # Of each note
     for entry in text.split(_KINDLE_END):
         lines = entry.strip().splitlines()
         if len(lines) < _HEADING_LINES:

@@ -115,7 +115,7 @@ class Shelf:
         StorageError.
         """
         matches = self.find(query, self.books)
-        text_of = cache(self.text_of)
+        text_of = cache(self.text_of)  # Several hits may be in one book.
         by_id = {book.indexed.id: book for book in self.books}
         hits = matches.hits()
         shown: list[LibraryHit] = []

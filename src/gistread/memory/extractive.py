@@ -57,14 +57,17 @@ def quote(text: str, gist: str, budget_words: int) -> str:
     weights = {term: log(len(sentences) / frequencies[term]) for term in in_gist}
 
     def worth(index: int, known: set[str]) -> float:
-        new = sum(weights.get(term, 0.0) for term in terms[index].keys() - known)
-        return new / sqrt(_DAMPING_TERMS + terms[index].total())
+        """The weight of a sentence's terms that are not known yet."""
+        new_terms = terms[index].keys() - known
+        new_weight = sum(weights.get(term, 0.0) for term in new_terms)
+        return new_weight / sqrt(_DAMPING_TERMS + terms[index].total())
 
-    most = max((worth(index, set()) for index in range(len(sentences))), default=0.0)
-    least = _LEAST_WORTH * most
+    worths = [worth(index, set()) for index in range(len(sentences))]
+    least_worth = _LEAST_WORTH * max(worths, default=0.0)
 
     def score(index: int, known: set[str]) -> float:
-        return max(0.0, worth(index, known) - least)
+        # Sentences with a score of 0 are not chosen.
+        return max(0.0, worth(index, known) - least_worth)
 
     chosen = _choose(sentences, terms, budget_words, score)
     if not chosen:
@@ -84,9 +87,11 @@ def choose(sentences: Sequence[str], budget_words: int, task: str = "") -> list[
     nearness = _nearness(terms, frequencies, task)
 
     def score(index: int, known: set[str]) -> float:
-        new = sum(weights[term] for term in terms[index] if term not in known)
-        bonus = _LEADING_BONUS if index == 0 else 1.0
-        return bonus * new / (_DAMPING_TERMS + terms[index].total()) + nearness[index]
+        new_weight = sum(weights[term] for term in terms[index] if term not in known)
+        if index == 0:
+            new_weight *= _LEADING_BONUS
+        damped_weight = new_weight / (_DAMPING_TERMS + terms[index].total())
+        return damped_weight + nearness[index]
 
     return _choose(sentences, terms, budget_words, score)
 
@@ -159,18 +164,20 @@ def _nearness(
 
     `frequencies`: how many sentences have each term.
     """
+    sentences = len(terms_by_sentence)
     weights: dict[str, float] = {}
     for word in task.split():
         # In every language, long words carry the meaning, and short ones (what, about) are in
         # every question.
-        share = min(1.0, len(word) / _LONG_WORD) ** 2
+        weight_of_length = min(1.0, len(word) / _LONG_WORD) ** 2
         for term in shared_terms(word):
             if frequencies[term]:
-                sentences = len(terms_by_sentence)
-                weights[term] = share * log(1 + sentences / frequencies[term])
+                rarity = log(1 + sentences / frequencies[term])
+                weights[term] = weight_of_length * rarity
     nearness: list[float] = []
     for terms in terms_by_sentence:
-        near = _TASK_WEIGHT * sum(weights.get(term, 0.0) for term in terms)
+        shared_weight = sum(weights.get(term, 0.0) for term in terms)
+        near = _TASK_WEIGHT * shared_weight
         nearness.append(near / (_DAMPING_TERMS + terms.total()))
     return nearness
 

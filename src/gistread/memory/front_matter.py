@@ -52,6 +52,7 @@ def _is_front_matter(book: Book, chapter: Chapter) -> bool:
 
 def back_matter_start(book: Book) -> int:
     """Offset of the imprint or notes after the last chapter; else the length of the text."""
+    # If all chapters after the first have such titles, they are the book itself.
     ends_of_story = [
         chapter.end
         for chapter in book.chapters[1:]

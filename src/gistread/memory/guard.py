@@ -104,6 +104,8 @@ _FEWEST_REPEATED = 4
 # A sentence is repeated if an earlier one has this share of its words
 _MOST_REPEATED = 0.8
 _MOST_CAPITALISED = 0.16  # If more words are capitalised, capitals do not mark names
+# A word of three letters or more that follows another one, and so begins no sentence
+_AFTER_WORD = re.compile(r"(?<=[^\W\d_] )[^\W\d_]{3,}")
 _SHORTEST_STEM = 3
 _LEAST_NUMBER = 3  # Paraphrases count in smaller numbers ("the two of them")
 # A gist has at least a twentieth of its page's words, between 4 and 30: a quarter of the length
@@ -233,6 +235,7 @@ def foreign_names(draft: Draft) -> tuple[set[str], set[str]]:
     names = _names(draft.text) if capitals_mark_names(draft.page) else set()
     names |= set(_KATAKANA.findall(draft.text))
     seen = _fold(f"{draft.before}\n{draft.page}")
+    # With a space before each, so that a stem is found only where a word begins
     words_seen = " ".join(["", *ALPHABETIC.findall(seen)])
     foreign: set[str] = set()
     for name in names:
@@ -408,8 +411,8 @@ def _names(text: str) -> set[str]:
 def capitals_mark_names(page: str) -> bool:
     """Whether capitals mark names in the language of a page; in German they mark every noun."""
     words = len(ALPHABETIC.findall(page))
-    inside_sentences = re.finditer(r"(?<=[^\W\d_] )[^\W\d_]{3,}", page)
-    capitalised = sum(match[0][0].isupper() for match in inside_sentences)
+    inside_sentences = _AFTER_WORD.finditer(page)
+    capitalised = sum(word[0][0].isupper() for word in inside_sentences)
     return capitalised < _MOST_CAPITALISED * words
 
 

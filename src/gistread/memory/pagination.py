@@ -120,8 +120,9 @@ def _labels(
     legal = _legal_labels(units, size.min_words)
     if not legal:
         return [_Label(end, len(units), words)]
-    enough = end + size.min_words * CHARACTERS_PER_WORD
-    words_after = count_words(book.text[end : min(stop, enough)])
+    # More of the rest of the chapter need not be counted.
+    counted_end = min(stop, end + size.min_words * CHARACTERS_PER_WORD)
+    words_after = count_words(book.text[end:counted_end])
     # After these pauses, at least half a page is left, or nothing.
     tidy = [
         label
@@ -138,12 +139,12 @@ def _legal_labels(units: Sequence[_Unit], min_words: int) -> list[_Label]:
     for number, (unit, following) in enumerate(zip_longest(units, units[1:]), start=1):
         words += unit.words
         if words >= min_words and unit.kind is not ParagraphKind.HEADING:
-            labels.append(_Label(unit.end, number, words, _fitness(unit, following)))
+            labels.append(_Label(unit.end, number, words, _rank(unit, following)))
     return labels
 
 
-def _fitness(unit: _Unit, following: _Unit | None) -> int:
-    """How well a page may end between two units: `_Label.rank`."""
+def _rank(unit: _Unit, following: _Unit | None) -> int:
+    """How well a page may end between two units; None: after the last one."""
     if unit.kind is ParagraphKind.BREAK:
         return _END_OF_SCENE
     if following is None:
@@ -160,11 +161,12 @@ def _space_out(labels: list[_Label], size: PageSize) -> list[_Label]:
 
     The last label, and labels of a higher rank, replace the earlier one instead.
     """
-    apart = min(_APART_WORDS, (size.max_words - size.min_words) // (_LABELS - 1))
+    range_of_sizes = size.max_words - size.min_words
+    least_words = min(_APART_WORDS, range_of_sizes // (_LABELS - 1))
     spaced = labels[:1]
     for label in labels[1:]:
         previous = spaced[-1]
-        if label.words - previous.words >= apart:
+        if label.words - previous.words >= least_words:
             spaced.append(label)
         elif label is labels[-1] or label.rank > previous.rank:
             spaced[-1] = label

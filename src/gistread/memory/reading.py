@@ -103,9 +103,9 @@ def characters_left(writer: MemoryWriter, story: StoryPart) -> int:
 
 
 def first_section(writer: MemoryWriter, story_start: int) -> int:
-    """Offset where the model begins.
+    """Offset where the model begins: `story_start`, the end of the front matter.
 
-    That is `story_start`, the end of the front matter, unless a model has read that already.
+    0 if a page lies across that offset: a model has read the front matter too.
     """
     starts_page = writer.entry_at(story_start) is not None
     is_within_page = writer.covers(story_start) and not starts_page
@@ -254,6 +254,7 @@ class _Reading:
         unread = memory.page_at(page.start)
         if unread is not None:
             return unread.number
+        # It follows the last page read, and the pages between that are being gisted.
         new = sum(memory.read_until <= start <= page.start for start in self._gisting)
         return len(memory.entries) + new
 

@@ -108,6 +108,7 @@ class SinglePass:
         room_tokens = gist_tokens(page.words, tokens)
         before = self._book.text[self._window_start : start]
 
+        # Called once the gist of the page before is made: the window has moved on by then.
         def attempts(gist_before: str) -> tuple[Attempt, ...]:
             where = self._where(page, gist_before, shows_before=bool(before))
             template = self._focus.template("single_pass_gist", where=where)

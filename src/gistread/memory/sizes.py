@@ -56,14 +56,7 @@ def choose_size(
 
     Raises UsageError, EngineError.
     """
-    for name, value in (("--min-words", min_words), ("--max-words", max_words)):
-        if value is not None and value < 1:
-            raise UsageError(f"{name} is {value}; a page needs at least one word.")
-    if min_words is not None and max_words is not None and min_words > max_words:
-        raise UsageError(
-            f"--min-words {min_words} is more than --max-words {max_words}.",
-            "Give a smaller minimum.",
-        )
+    _check_limits(min_words, max_words)
     room_tokens = context_tokens - PROMPT_TOKENS - ANSWER_TOKENS
     room_words = max(0, int(room_tokens / TOKENS_PER_WORD))
     usual = _usual_size(book_words, room_words)
@@ -80,6 +73,18 @@ def choose_size(
             "Use smaller pages (--max-words) or a model with a longer context.",
         )
     return PageSize(min_words, max_words)
+
+
+def _check_limits(min_words: int | None, max_words: int | None) -> None:
+    """Raises UsageError for limits of the user that no page can keep."""
+    for name, value in (("--min-words", min_words), ("--max-words", max_words)):
+        if value is not None and value < 1:
+            raise UsageError(f"{name} is {value}; a page needs at least one word.")
+    if min_words is not None and max_words is not None and min_words > max_words:
+        raise UsageError(
+            f"--min-words {min_words} is more than --max-words {max_words}.",
+            "Give a smaller minimum.",
+        )
 
 
 def _usual_size(book_words: int, room_words: int) -> PageSize:

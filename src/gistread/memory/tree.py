@@ -94,16 +94,16 @@ def remaining(memory: GistMemory, *, whole: bool = False) -> RemainingWork:
         nodes = _with_children(current_tree(memory), whole=whole)
     missing = [node for node in nodes if not node.made]
     done = len(nodes) - len(missing)
-    # The words that each missing summary shortens
-    sizes = [sum(child.summary.words for child in node.children) for node in missing]
+    # The words that each missing summary shortens, then those of unread pages
+    texts = [sum(child.summary.words for child in node.children) for node in missing]
     gists = [wanted_words(words) for words in unread_page_words(memory)]
     starts = range(0, len(gists), _USUAL_CHILDREN)
-    sizes += [sum(gists[start : start + _USUAL_CHILDREN]) for start in starts]
-    prompt_words = sum(words + _TASK_WORDS for words in sizes)
-    summary_words = sum(map(merged_words, sizes))
+    texts += [sum(gists[start : start + _USUAL_CHILDREN]) for start in starts]
+    prompt_words = sum(words + _TASK_WORDS for words in texts)
+    summary_words = sum(map(merged_words, texts))
     return RemainingWork(
         done,
-        total=done + len(sizes),
+        total=done + len(texts),
         prefilled=round(prompt_words * TOKENS_PER_WORD),
         generated=round(summary_words * TOKENS_PER_WORD),
     )
@@ -185,8 +185,9 @@ def existing_summaries(memory: GistMemory, last: int) -> list[Node]:
             return [node]
         return [inner for child in node.children for inner in existing(child)]
 
-    missing = Gist("", 0, GistSource.EXTRACTIVE)
-    top = _node(memory, outline(memory), lambda _text, _task: missing)
+    # Ranges without a summary are left out below: nothing need be extracted for them.
+    nothing = Gist("", 0, GistSource.EXTRACTIVE)
+    top = _node(memory, outline(memory), lambda _text, _task: nothing)
     return existing(top)
 
 

@@ -92,6 +92,7 @@ class Artifacts:
         self._set(ArtifactBuilding(name, done, work.total, seconds))
         async with aclosing(ARTIFACTS[name].build(memory, engine)) as progress:
             async for step in progress:
+                # A step counts from 0, without what was built before.
                 done = max(done, step.done)
                 built = done - work.done
                 if built > 0:

@@ -260,14 +260,17 @@ class LibraryQuestion:
         text = self._shelf.text_of(book) or ""
         # Its real chapters are not needed: the hash of the text finds the memory.
         whole = replace(_untitled(text), chapters=(Chapter("", 0, len(text)),))
-        best = 0.0
         with suppress(StorageError):
             headers = store.find(whole)
             if headers:
-                for entry in store.load(whole, headers[0]).read_entries:
-                    if book.bound is None or entry.page.end <= book.bound:
-                        best = max(best, _weight_in(entry.gist.text, matches, book))
-        return best
+                memory = store.load(whole, headers[0])
+                weights = [
+                    _weight_in(entry.gist.text, matches, book)
+                    for entry in memory.read_entries
+                    if book.bound is None or entry.page.end <= book.bound
+                ]
+                return max(weights, default=0.0)
+        return 0.0
 
     async def _preferred(
         self, named: Sequence[NamedBook], engine: Engine, model: ModelClass

@@ -139,6 +139,7 @@ class ModelChecks:
         if await self.stored(engine.info) is not None:
             return None
         result = await check_model(engine)
+        # The list of models finds the result by the file.
         file: Path | None = None
         with contextlib.suppress(EngineError):
             source = await asyncio.to_thread(find_source, model.spec)

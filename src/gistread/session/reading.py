@@ -315,26 +315,27 @@ class Reading:
                 self._expected = learned
         self._estimate(self.writer)
 
-    def loaded(self, *, answering_apart: bool) -> None:
-        """Continue the memory just opened, or keep the one shown.
+    def model_loaded(self, *, answering_apart: bool) -> None:
+        """Continue the memory of the model just loaded, or keep the one shown.
 
         `answering_apart`: whether another model is answering a question now.
         """
         assert self.writer is not None
-        own = self.writer.memory
-        if self.choice.keeps_shown(self.memory, own):
+        model_memory = self.writer.memory
+        if self.choice.keeps_shown(self.memory, model_memory):
+            # Another model made the memory shown; this one reads only when resumed.
             self.signal(Signal.OPENED_OTHER)
-            if note := self.choice.note(self.memory, own.model_name):
+            if note := self.choice.note(self.memory, model_memory.model_name):
                 self._emit(events.Notice(note))
         elif answering_apart:
             # Keep the memory shown until the answer is complete.
             self.signal(Signal.YIELD)
         else:
-            if self.memory is not own:
-                self._show(own)
+            if self.memory is not model_memory:
+                self._show(model_memory)
             pages_read = len(self.writer.all_entries())
             self._emit(events.ReadingStarted(pages_read, self.seconds_left))
-            if own.complete:
+            if model_memory.complete:
                 self._complete()
             else:
                 self.signal(Signal.OPENED)
@@ -359,20 +360,14 @@ class Reading:
                         self._emit(event)
                     case PageRead(entry=entry):
                         unread.pop(entry.page.start, None)
-                        self._drafts.pop(entry.page.start, None)
                         words += entry.page.words
                         seconds += entry.usage.seconds
-                        self.page = None
-                        self._estimate(writer)
-                        self.check_due = not self._checked
-                        self._emit(event)
-                        self._emit(events.ActivityChanged())
+                        self._page_read(event, writer)
                 if writer.notice != notice:
                     notice = writer.notice
                     self._emit(events.Notice(notice, is_problem=True))
                 if unread and self.page is None:
-                    self.page = next(iter(unread.values()))
-                    self._emit(events.PageStarted(self.page))
+                    self._start_page(next(iter(unread.values())))
         finally:
             self.page = None
             if seconds:
@@ -382,6 +377,21 @@ class Reading:
                     await asyncio.to_thread(
                         self._paces.add, fingerprint, mode, words, seconds
                     )
+
+    def _page_read(self, event: PageRead, writer: MemoryWriter) -> None:
+        """Report a page that has been read; the next one is not chosen yet."""
+        self._drafts.pop(event.entry.page.start, None)
+        self.page = None
+        self._estimate(writer)
+        # The check waits for the first page, so that reading begins at once.
+        self.check_due = not self._checked
+        self._emit(event)
+        self._emit(events.ActivityChanged())
+
+    def _start_page(self, page: Page) -> None:
+        """Show a page as the next one, whose gist is being made."""
+        self.page = page
+        self._emit(events.PageStarted(page))
 
     def end_reached(self) -> None:
         """Every page has been read: the job `read` has ended by itself."""
@@ -404,7 +414,7 @@ class Reading:
         if result:
             self._emit(events.Notice(f"{self.models.reading.name}: {result.line}."))
 
-    def checked(self, error: Exception | None) -> None:
+    def check_ended(self, error: Exception | None) -> None:
         """The job `check` has ended; after an error the next page makes it due again."""
         self._checked = error is None
         self.check_due = False

@@ -313,8 +313,10 @@ class Session:
     async def use_asking_model(self, model: str) -> None:
         """Answer with this model, loaded for the next question; empty: with the reading model."""
         await self.questions.cancel()
+        # Building may be loading its model beside the one replaced here. It goes on afterwards.
         await self._actor.stop(Job.BUILD)
         await self.models.choose_asking(model)
+        # What could not be built before is tried again, unless the user has paused building.
         if not self.artifacts.paused:
             self.artifacts.want_for(self.reader)
         self._emit(events.ActivityChanged())
@@ -419,13 +421,13 @@ class Session:
             case Job.LOAD | Job.READ if error is not None:
                 self.reading.fail(error)
             case Job.LOAD:
-                self.reading.loaded(answering_apart=self.questions.answered_apart)
+                self.reading.model_loaded(answering_apart=self.questions.answered_apart)
             case Job.READ:
                 self.reading.end_reached()
             case Job.PREPARE:
                 self.reading.prompt_due = False
             case Job.CHECK:
-                self.reading.checked(error)
+                self.reading.check_ended(error)
             case Job.BUILD:
                 if error is not None:
                     self.artifacts.forget()

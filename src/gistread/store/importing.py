@@ -126,7 +126,8 @@ def _import_book(connection: Connection, sha256: str, records: list[Record]) -> 
                     _put_thread(connection, sha256, record)
                 case "day":
                     _put_day(connection, sha256, record)
-                case _ if is_new:  # The text itself
+                case _ if is_new:
+                    # Of the text itself. A later record of a kind replaces its columns.
                     put_row(connection, "texts", {"sha256": sha256}, _columns(record))
     for record in questions.values():
         with _malformed_skipped:
@@ -162,7 +163,7 @@ def _put_correction(connection: Connection, sha256: str, record: Record) -> None
 
 
 def _columns(record: Record) -> dict[str, object]:
-    """Columns of a book's text that a record sets; the last record of a kind counts."""
+    """Columns of a book's text that a record sets. Raises ValueError for an unknown kind."""
     match record["kind"]:
         case "opened":
             return {
@@ -183,6 +184,7 @@ def _columns(record: Record) -> dict[str, object]:
         case "bound":
             return {"bound": to_json({"whole": bool(record["whole"])})}
         case "reading":
+            # Which model was chosen for the book, and whether it reads along
             choice = {"model": str(record["model"]), "along": bool(record["along"])}
             return {"along": to_json(choice)}
     raise ValueError(f"Unknown kind of record: {record['kind']}")

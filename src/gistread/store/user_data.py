@@ -296,14 +296,18 @@ class UserData(Database):
         return list(latest.values())
 
     def all_texts(self) -> list[OpenedBook]:
-        """As `recent`, with every text of each file; `problem` says why there are none."""
+        """Opened books, the last opened first, with every text of each file.
+
+        `problem` says why there are none, or why some may be missing.
+        """
         query = "SELECT * FROM texts WHERE opened_at > 0 ORDER BY opened_at DESC"
         try:
             rows = self.rows(query)
         except StorageError as error:
             self.problem = str(error)
             return []
-        self.problem = self.notice  # Of a damaged file, some rows may be lost.
+        # Of a file that was damaged and repaired, some rows may be lost.
+        self.problem = self.notice
         return list(filter(None, map(book_of, rows)))
 
     def _text(self, sha256: str) -> Mapping[str, Any]:

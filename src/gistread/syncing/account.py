@@ -96,6 +96,7 @@ def forget_account(paths: Paths) -> None:
     save_setting(paths.config_file, "sync_server", "")
     try:
         saved = _read_account(paths)
+        # A damaged file has no key that could be used.
         if saved is not None:
             replace_file(paths.sync_account, orjson.dumps(replace(saved, key="")))
     except FileNotFoundError:  # Nobody has logged in.

@@ -62,7 +62,7 @@ def read_address(spec: str, endpoint: str) -> HubAddress:
         hint = "Download it with a browser, then: gistread models use FILE"
         raise UsageError("Models are fetched from Hugging Face only.", hint)
     if "://" in spec:
-        path = unquote(path)
+        path = unquote(path)  # The address of a page is percent-encoded.
     address = _split(path)
     if not _REPOSITORY.fullmatch(address.repository):
         raise UsageError(f"{address.repository!r} is not a repository name.", _FORMS)

@@ -112,7 +112,7 @@ async def open_response(
 ) -> AsyncIterator["httpx2.Response"]:
     """Send a request and yield the response after redirects, unread.
 
-    Raises FetchError, httpx2.TransportError.
+    Raises FetchError, httpx2.TransportError, also for errors in reading the response.
     """
     import httpx2
 
@@ -122,7 +122,7 @@ async def open_response(
         raise FetchError(
             "The server names an invalid address.", "Try again later."
         ) from None
-    host = address.hostname
+    host = address.hostname or "The server"
     hub = urlsplit(network.endpoint)
     is_hub = (address.scheme, address.netloc) == (hub.scheme, hub.netloc)
     if network.token and is_hub:
@@ -133,8 +133,7 @@ async def open_response(
             yield response
     except httpx2.InvalidURL:
         raise FetchError(
-            f"{host or 'The server'} has or leads to an invalid address.",
-            "Try again later.",
+            f"{host} has or leads to an invalid address.", "Try again later."
         ) from None
     except httpx2.TooManyRedirects:
         raise FetchError(f"{host} redirects in a circle.", "Try again later.") from None

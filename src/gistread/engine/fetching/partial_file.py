@@ -67,6 +67,7 @@ class PartialFile:
         return self
 
     def __exit__(self, *_: object) -> None:
+        # Of an empty file, nothing can be resumed.
         if not self._file.closed and not self.length:
             self.discard()
         self._file.close()

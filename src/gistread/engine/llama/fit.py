@@ -247,9 +247,9 @@ def required_bytes(sizes: ModelSizes, layout: Layout) -> tuple[int, int]:
     # llama.cpp puts the last layers on the card, the output first.
     weights = round(sizes.weights * layout.gpu_layers / (sizes.layers + 1))
     kv_cache = round(cell_bytes(sizes, layout.kv_type) * layout.cells)
-    state_layers = layout.gpu_layers - 1  # The output has no state.
-    states = round((sizes.states + kv_cache) * state_layers / sizes.layers)
-    on_card = weights + states + sizes.scratch
+    state_layers = layout.gpu_layers - 1  # The output has no state and no cache.
+    memory = round((sizes.states + kv_cache) * state_layers / sizes.layers)
+    on_card = weights + memory + sizes.scratch
     return on_card, total - on_card
 
 

@@ -368,6 +368,7 @@ def _state_numbers(keys: _ArchitectureKeys) -> int:
     groups = keys.number("ssm.group_count")
     convolved = max(0, keys.number("ssm.conv_kernel") - 1)
     width = keys.number("embedding_length")
+    # As llama.cpp computes the sizes for Mamba and for RWKV. A model is one of them, or neither.
     mamba = convolved * (inner + 2 * groups * size) + size * inner
     rwkv = width * (keys.number("wkv.head_size") + 2)
     return mamba + rwkv

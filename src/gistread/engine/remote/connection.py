@@ -404,7 +404,8 @@ def _reason(error: Exception) -> str:
         case ssl.SSLError(reason=str(reason)) if reason:
             return reason.replace("_", " ").lower()
         case OSError(errno=int(number), strerror=str(message)):
-            # asyncio replaces the system's message by the address.
+            # asyncio replaces the system's message by the address. The numbers of name resolution
+            # are negative, and `os.strerror` has no text for them.
             return os.strerror(number) if number > 0 else message
     text = " ".join(str(error).split()).rstrip(".")
     return text or type(error).__name__

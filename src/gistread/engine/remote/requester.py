@@ -269,20 +269,16 @@ class Requester:
 
         Raises as `Chat.ask`, and _PreemptedError.
         """
-        sampling = request.sampling
         prompt_tokens = estimate_prompt(request.prompt)
-        free_tokens = self.window - prompt_tokens - sampling.max_tokens
+        free_tokens = self.window - prompt_tokens - request.sampling.max_tokens
         room = max(0, min(room, free_tokens))
         # A server does not apply the grammar: its answer may begin with a stop string.
-        has_grammar = bool(sampling.grammar)
+        has_grammar = bool(request.sampling.grammar)
         incoming = _Incoming(
             ReasoningFilter(begun=self.begins_thinking),
-            StopStringFilter(sampling.stop, skip_leading=has_grammar),
+            StopStringFilter(request.sampling.stop, skip_leading=has_grammar),
         )
-        # A thought may contain a stop string.
-        stop = () if has_grammar or room else sampling.stop
-        with_room = replace(sampling, max_tokens=sampling.max_tokens + room, stop=stop)
-        asking = self.chat.ask(replace(request, sampling=with_room), is_last=is_last)
+        asking = self.chat.ask(_with_room(request, room), is_last=is_last)
         with self.activity.working(slot.priority):
             async with aclosing(asking) as answer:
                 async for event in self._receive(answer, slot, incoming):
@@ -293,9 +289,10 @@ class Requester:
         self.begins_thinking = reasoning.began_unseen and not had_no_thought
         is_cut = incoming.is_cut_thought(has_room=bool(room))
         if not is_cut:
-            rest = incoming.stops.feed(reasoning.finish()) + incoming.stops.finish()
-            if rest:
-                yield incoming.pass_on(rest)
+            withheld = reasoning.finish()
+            last_text = incoming.stops.feed(withheld) + incoming.stops.finish()
+            if last_text:
+                yield incoming.pass_on(last_text)
             # Or nothing came but reasoning that the server keeps apart.
             is_cut = incoming.reasoned_apart and not incoming.text.strip()
         self._note_pace(prompt_tokens, incoming)
@@ -373,7 +370,10 @@ class _Incoming:
         return TextDelta(text, Usage(generated=self.pieces, seconds=self.seconds))
 
     def is_cut_thought(self, *, has_room: bool) -> bool:
-        """Whether it ends within a thought. `has_room`: there were tokens for one."""
+        """Whether the answer ends within a thought.
+
+        `has_room`: the request had further tokens for a thought.
+        """
         if self.reasoning.thinking:
             return True
         if self.ended.finish != "length":
@@ -381,8 +381,23 @@ class _Incoming:
         if self.reasoning.begins_withheld:
             # It began within a thought, which was not closed.
             return True
-        # A model that is asked not to think may do so without the marks of a thought.
+        # Without such tokens the model was asked not to think. Some do so all the same, without
+        # the marks of a thought.
         return not has_room and seems_thought(self.text)
+
+
+def _with_room(request: ChatRequest, room: int) -> ChatRequest:
+    """The request with `room` further tokens, for a thought.
+
+    It has no stop strings then: a thought may contain one. Nor has it any with a grammar, since
+    the answer may begin with one.
+    """
+    sampling = request.sampling
+    stop = () if sampling.grammar or room else sampling.stop
+    max_tokens = sampling.max_tokens + room
+    return replace(
+        request, sampling=replace(sampling, max_tokens=max_tokens, stop=stop)
+    )
 
 
 async def _next(
