@@ -271,6 +271,7 @@ def _clean_lines(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def _link(placed: _PlacedMark, target: LinkTarget | None) -> Link:
+    """A link into the book, with the end of a note; without a target, to its address."""
     if target is None:
         return Link(placed.start, placed.end, address=clean_line(placed.mark.href))
     if not placed.mark.is_note:

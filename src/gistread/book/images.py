@@ -36,6 +36,7 @@ def read_image(book: Path, source: str) -> bytes:
     if not source:
         raise BookError("The book does not say where this picture is stored.")
     with open_file(book) as stream:
+        # Peeked at, since the functions below read the stream from its start.
         head = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
         if head.startswith(_ZIP):
             return _from_archive(stream, source)

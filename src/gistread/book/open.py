@@ -116,6 +116,7 @@ def _open_descriptor(source: Path) -> int:
 
 
 def _hint_if_address(source: Path) -> str:
+    """What to do if a path is the address of a page; empty for other paths."""
     # `Path` collapses the slashes of "https://".
     is_address = source.parts[:1] in (("http:",), ("https:",))
     if not is_address:

@@ -134,10 +134,11 @@ def _stop_at(text: str, dot: int, end: int) -> _Stop:
     )
 
 
-# Each rule says whether the sentence ends here. None: the rule does not apply.
+# Whether the sentence ends at a full stop, by one rule; None if the rule does not apply.
+_EndsHere = bool | None
 
 
-def _spaced_abbreviation(stop: _Stop) -> bool | None:
+def _spaced_abbreviation(stop: _Stop) -> _EndsHere:
     """An abbreviation of several parts: "z. B.", "d. h.", "т. е.", "p. ej."."""
     word = stop.word
     if len(word) > 2 or not word.isalpha():
@@ -152,7 +153,7 @@ def _spaced_abbreviation(stop: _Stop) -> bool | None:
     return None
 
 
-def _initial(stop: _Stop) -> bool | None:
+def _initial(stop: _Stop) -> _EndsHere:
     """An initial, unless the sentence ends with the pronoun "I".
 
     After a name it is not the pronoun: "Charles I.", "J. I. Packer".
@@ -164,7 +165,7 @@ def _initial(stop: _Stop) -> bool | None:
     return word == "I" and not follows_name
 
 
-def _numbered(stop: _Stop) -> bool | None:
+def _numbered(stop: _Stop) -> _EndsHere:
     """An abbreviation before a number: "д. 5", "p. 12", "Art. 5"."""
     if not stop.after.lstrip()[:1].isdigit():
         return None
@@ -175,7 +176,7 @@ def _numbered(stop: _Stop) -> bool | None:
     return None
 
 
-def _russian_town(stop: _Stop) -> bool | None:
+def _russian_town(stop: _Stop) -> _EndsHere:
     """The Russian "г.": before a name a town, after a number a year."""
     is_year = stop.before_word.rstrip()[-1:].isdigit()
     if stop.word == "г" and not is_year:
@@ -183,7 +184,7 @@ def _russian_town(stop: _Stop) -> bool | None:
     return None
 
 
-def _junior(stop: _Stop) -> bool | None:
+def _junior(stop: _Stop) -> _EndsHere:
     """The word "Jr." or "Sr.": after a name in English, before one in Spanish ("Sr. Pérez")."""
     if stop.word.lower() not in _AFTER_NAMES:
         return None
@@ -192,7 +193,7 @@ def _junior(stop: _Stop) -> bool | None:
     return stop.begins_upper and is_after_name
 
 
-def _abbreviation(stop: _Stop) -> bool | None:
+def _abbreviation(stop: _Stop) -> _EndsHere:
     """An abbreviation such as "Dr.", which never ends a sentence, or "etc.", which may."""
     word = stop.word.lower()
     if word not in _ABBREVIATIONS:
@@ -200,7 +201,7 @@ def _abbreviation(stop: _Stop) -> bool | None:
     return word in _MAY_END and stop.begins_upper
 
 
-def _dotted(stop: _Stop) -> bool | None:
+def _dotted(stop: _Stop) -> _EndsHere:
     """Letters with dots: "at 5 p.m. She left" ends; "the U.S. Army" and "e.g. This" do not."""
     word = stop.word
     if not _DOTTED.match(word):
@@ -208,19 +209,20 @@ def _dotted(stop: _Stop) -> bool | None:
     return word.islower() and word not in _DOTTED_NEVER_END and stop.begins_upper
 
 
-def _ordinal(stop: _Stop) -> bool | None:
+def _ordinal(stop: _Stop) -> _EndsHere:
     """An ordinal such as "3. Kapitel" stays with its word; larger numbers end sentences."""
     word = stop.word
     if len(word) > 2 or not word.isdigit():
         return None
     if _BEFORE_ORDINAL.search(stop.before_word):
         return False
+    # At the start of a line, it numbers an item or a chapter.
     if stop.starts_line and stop.after:
         return False
     return None
 
 
-_RULES: tuple[Callable[[_Stop], bool | None], ...] = (
+_RULES: tuple[Callable[[_Stop], _EndsHere], ...] = (
     _spaced_abbreviation,
     _initial,
     _numbered,

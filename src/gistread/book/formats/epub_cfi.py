@@ -245,6 +245,7 @@ class SourceText:
         last = self._chunks[self._number_at(end - 1)]
         if first.reference != last.reference:
             last, end = self._end_of_document(start)
+        # The last step of each leads to its characters, not to an element around both.
         shared = _shared_length(first.steps[:-1], last.steps[:-1])
         parent = "".join(first.steps[:shared])
         first_path = "".join(first.steps[shared:])

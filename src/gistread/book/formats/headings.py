@@ -344,6 +344,7 @@ def _numeral(index: int, text: str) -> Candidate | None:
     style = "padded" if padded else _style_of_numeral(match[1])
     if bare:
         return Candidate(index, Rank.CHAPTER, style, number, text, is_bare=True)
+    # A small letter or a comma shows a sentence that is only numbered.
     title = match[2]
     if len(text) > _LONGEST_NUMBERED or title[0].islower() or title[-1] in ",;":
         return None

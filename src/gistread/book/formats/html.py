@@ -103,10 +103,10 @@ def _read_page(
     # Before any is removed, so that they have the numbers by which `embedded_picture` finds them.
     for number, picture in enumerate(_embedded(root), start=1):
         picture.set("src", f"{EMBEDDED}{number}")
-    removed = remove_boilerplate(root)
+    menu_words = remove_boilerplate(root)
     mark_backlinks(root)
     split_at_empty_lines(root)
-    left_out = Counter({_MENU_WORDS: removed})
+    left_out = Counter({_MENU_WORDS: menu_words})
     left_out.update(left_out_elsewhere or {})
     return book_from_tree(
         root,
@@ -161,9 +161,10 @@ def _is_plain_text(root: etree._Element) -> bool:
 
 
 def _read_plain_text(root: etree._Element, name: str) -> Book:
-    removed = remove_boilerplate(root)
+    """The book of a page that is a plain text in HTML: paragraphs and chapters by its lines."""
+    menu_words = remove_boilerplate(root)
     scripts = [element for element in root.iter() if local_name(element) in SCRIPTS]
-    left_out = {SCRIPT_WORDS: sum(map(words_in, scripts)), _MENU_WORDS: removed}
+    left_out = {SCRIPT_WORDS: sum(map(words_in, scripts)), _MENU_WORDS: menu_words}
     text = _plain_text(root)
     book = read_text(text.encode("utf-8", errors="replace"), name)
     notices = (*book.notices, *left_out_notices(left_out))

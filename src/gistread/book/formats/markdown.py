@@ -80,7 +80,7 @@ def read_markdown(data: bytes, name: str) -> Book:
         parser.options["maxNesting"] = _DEEPEST
         env = {}
         tokens = parser.parse(_TOO_DEEP.sub(r"\1 ", text), env)
-    _number_headings(tokens)
+    _set_heading_ids(tokens)
     page = parser.renderer.render(tokens, parser.options, env)
     root = parse_page(f"<body>{page}</body>") if page.strip() else None
     if root is None:
@@ -191,14 +191,16 @@ def _keep_unused_notes(state: StateCore) -> None:
             numbered_notes[len(numbered_notes)] = {"label": label, "count": 0}
 
 
-def _number_headings(tokens: Sequence[Token]) -> None:
+def _set_heading_ids(tokens: Sequence[Token]) -> None:
     """Give each heading the id that GitHub gives it: "the-storm", "the-storm-1"."""
     uses: Counter[str] = Counter()
     for token, following in pairwise(tokens):
         if token.type != "heading_open":
             continue
         slug = _slug(following)
-        token.attrSet("id", f"{slug}-{uses[slug]}" if uses[slug] else slug)
+        uses_before = uses[slug]
+        heading_id = f"{slug}-{uses_before}" if uses_before else slug
+        token.attrSet("id", heading_id)
         uses[slug] += 1
 
 

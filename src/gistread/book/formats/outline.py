@@ -115,7 +115,7 @@ def _has_chapters(candidates: list[Candidate]) -> bool:
 
 
 def _markdown_outline(candidates: list[Candidate]) -> Outline:
-    """Markdown states levels. A single top heading at the start is the book's title."""
+    """Markdown states levels. A single top heading over several others is the book's title."""
     first, *others = candidates
     highest = min(other.level for other in others)
     is_single_top = first.level < highest
@@ -160,17 +160,17 @@ def _without_names_of_chapters(candidates: list[Candidate]) -> list[Candidate]:
         for candidate in candidates
         if candidate.is_bare and candidate.number
     }
-    headings_left: list[Candidate] = []
+    remaining: list[Candidate] = []
     for candidate in candidates:
         is_below_number = candidate.index - 1 in numbered
         if candidate.rank is not Rank.NAMED or not is_below_number:
-            headings_left.append(candidate)
-    return headings_left
+            remaining.append(candidate)
+    return remaining
 
 
 def _without_contents(candidates: list[Candidate], text: _Text) -> list[Candidate]:
     """Drop the entries of a table of contents: many headings in a row without text between."""
-    headings_left: list[Candidate] = []
+    remaining: list[Candidate] = []
     run: list[Candidate] = []
     for i, candidate in enumerate(candidates):
         run.append(candidate)
@@ -179,11 +179,12 @@ def _without_contents(candidates: list[Candidate], text: _Text) -> list[Candidat
         if not has_text and not is_last:
             continue
         if not _are_entries(run, text):
-            headings_left += run
+            remaining += run
         elif has_text:
-            headings_left += _headings_after_entries(run)
+            # The last headings of the run stand over the text.
+            remaining += _headings_after_entries(run)
         run = []
-    return headings_left
+    return remaining
 
 
 def _are_entries(run: list[Candidate], text: _Text) -> bool:

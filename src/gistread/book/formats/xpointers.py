@@ -285,15 +285,15 @@ def _children(
     if name in _INVISIBLE:
         return
     children = list(_source_children(element))
-    for number, child in enumerate(children):
+    for index, child in enumerate(children):
         if not isinstance(child, str):
             yield child
             continue
         is_white = not child.strip(_WHITE)
         may_drop = is_white and not keeps_space
-        is_dropped = may_drop and _is_dropped(name, children, number)
+        is_dropped = may_drop and _is_dropped(name, children, index)
         if name not in _WITHOUT_TEXT and not is_dropped:
-            yield from _pieces(_without_first_line_end(name, child, number))
+            yield from _pieces(_without_first_line_end(name, child, index))
 
 
 def _source_children(element: etree._Element) -> Iterator[etree._Element | str]:
@@ -307,19 +307,22 @@ def _source_children(element: etree._Element) -> Iterator[etree._Element | str]:
 
 
 def _is_dropped(
-    name: str, children: Sequence[etree._Element | str], number: int
+    name: str, children: Sequence[etree._Element | str], index: int
 ) -> bool:
-    """Whether the engine drops the white space that is a child of an element."""
-    before = children[number - 1 : number] if number else []
-    after = children[number + 1 : number + 2]
+    """Whether the engine drops the white space that is a child of an element.
+
+    It drops what is around blocks, and at the beginning of a block. `name`: of the element.
+    """
+    before = children[index - 1 : index] if index else []
+    after = children[index + 1 : index + 2]
     neighbours = {
         local_name(child) for child in (*before, *after) if not isinstance(child, str)
     }
     if name not in _BLOCKS:
         return bool(neighbours & _BLOCKS)
-    if number == 0:
+    if index == 0:
         return True
-    is_last_of_blocks = number == len(children) - 1 and _has_block(children)
+    is_last_of_blocks = index == len(children) - 1 and _has_block(children)
     return is_last_of_blocks or bool(neighbours & (_BLOCKS | _INVISIBLE))
 
 
@@ -330,9 +333,9 @@ def _has_block(children: Iterable[etree._Element | str]) -> bool:
     )
 
 
-def _without_first_line_end(name: str, text: str, number: int) -> str:
+def _without_first_line_end(name: str, text: str, index: int) -> str:
     """In preformatted text, a line end right after the tag is no part of it."""
-    if number == 0 and name in ("pre", "textarea"):
+    if index == 0 and name in ("pre", "textarea"):
         return text.removeprefix("\n")
     return text
 

@@ -193,6 +193,7 @@ def _furniture_words(archive: Archive, main: _Part) -> int:
 
 
 def metadata_of(archive: Archive) -> Metadata:
+    """Title, authors and language in the properties of a document, where it states them."""
     path = _path_of(_relations(archive, ""), "core-properties") or "docProps/core.xml"
     root = parse_entry(archive, path)
     if root is None:

@@ -124,6 +124,7 @@ class RunWriter:
     _custom_reference: _CustomReference | None = None
 
     def write(self, element: etree._Element) -> None:
+        """Write a paragraph, after the bookmarks that stand before it."""
         for bookmark in self.state.bookmarks:
             self._add("span", id=bookmark)
         self.state.bookmarks.clear()
@@ -141,6 +142,7 @@ class RunWriter:
             self._element(inner)
 
     def _element(self, element: etree._Element) -> None:
+        """Write an element of a paragraph: a run, a link, an equation and so on."""
         name = element.tag
         if name == "r":
             self._run(element)
@@ -234,6 +236,7 @@ class RunWriter:
             self._visible_part(element, formatting)
 
     def _visible_part(self, element: etree._Element, formatting: RunFormat) -> None:
+        """Write a part of a run: text, a line end, a symbol, a reference to a note."""
         match element.tag:
             case "t":
                 # A repaired file may have elements inside.
@@ -257,6 +260,7 @@ class RunWriter:
                 self._element(element)
 
     def _symbol(self, element: etree._Element, formatting: RunFormat) -> None:
+        """Write a character of a symbol font; one without a counterpart is only counted."""
         code = element.get("char", "").lower()
         if not _SYMBOL_CODE.fullmatch(code):
             return
@@ -302,6 +306,7 @@ class RunWriter:
                 self._leaf = None
 
     def _text(self, text: str, formatting: RunFormat) -> None:
+        """Write text, into the elements of the text before it if both have the same format."""
         text = in_unicode(text, str(formatting.get(_SYMBOL_FONT, "")))
         if not text:
             return
@@ -391,12 +396,14 @@ class RunWriter:
             self._image(part, description or part.get("title", ""))
 
     def _image(self, element: etree._Element, description: str) -> None:
-        ids = (element.get(key, "") for key in ("embed", "link", "id"))
-        relation = next(filter(None, map(self.state.relations.get, ids)), None)
-        if relation is not None:
-            image = self._add("img", src=relation.target)
-            if description:
-                image.set("alt", description)
+        """Write a picture, if the file says where its bytes are."""
+        for key in ("embed", "link", "id"):
+            relation = self.state.relations.get(element.get(key, ""))
+            if relation is not None:
+                image = self._add("img", src=relation.target)
+                if description:
+                    image.set("alt", description)
+                return
 
 
 def _description(drawing: etree._Element) -> str:
@@ -501,7 +508,7 @@ _SIGNS = {"acc": "\u0302", "bar": "‾", "groupchr": "⏟", "nary": "∫"}
 
 
 def _equation(element: etree._Element, tag: str = "mrow") -> etree._Element:
-    """An equation, or a part of one, as MathML."""
+    """An equation, or a part of one, as MathML. `tag`: for a part that MathML has no name for."""
     name = str(element.tag)
     equation = etree.Element(_MATH.get(name, tag))
     equation.text = element.text if name == "t" else None

@@ -85,6 +85,7 @@ class BodyWriter:
             self._element(inner, str(inner.tag))
 
     def _element(self, element: etree._Element, name: str) -> None:
+        """Write a paragraph, a table, a table of contents or what another element contains."""
         if name == "p" or name in _PARTS_OF_PARAGRAPHS:
             self._paragraph(element)
         elif _is_deleted(element, name):

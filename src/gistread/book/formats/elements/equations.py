@@ -163,7 +163,7 @@ def _arranged(
             return f"{raised_degree}√{bracket(inner)}"
         case "msqrt", _:
             return f"√{bracket(_row(children, parts))}"
-        # Rows, also of sums by hand
+        # The rows of a matrix, or of an addition or division by hand
         case (("mtable" | "mstack" | "mlongdiv" | "msgroup"), _):
             return "; ".join(filter(None, parts))
         case (("mtr" | "mlabeledtr"), _):

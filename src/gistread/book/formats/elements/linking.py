@@ -146,6 +146,7 @@ class LinkedDocuments:
         return notes
 
     def _resolve_documents(self) -> dict[str, XhtmlDocument]:
+        """The documents with the targets of their links; paragraphs of notes become notes."""
         note_paragraphs: defaultdict[str, set[int]] = defaultdict(set)
         for note in set(self._notes.values()):
             note_paragraphs[note.path].update(note.indices)
@@ -155,6 +156,7 @@ class LinkedDocuments:
         }
 
     def _resolved(self, path: str, note_paragraphs: Iterable[int]) -> XhtmlDocument:
+        """A document with the targets of its links, and with these paragraphs as notes."""
         paragraphs = [
             self._with_targets(path, index, paragraph) if paragraph.marks else paragraph
             for index, paragraph in enumerate(self._documents[path].paragraphs)
@@ -234,8 +236,8 @@ class LinkedDocuments:
             first += 1
         is_short_element = first < end <= first + _LONGEST_NOTE
         # An element with only the number stands before the words of its note.
-        is_element = is_short_element and not _is_only_number(paragraphs[first:end])
-        if not declared and not is_element:
+        is_complete = is_short_element and not _is_only_number(paragraphs[first:end])
+        if not declared and not is_complete:
             end = self._note_end(path, first, starts)
         return ParagraphRange(path, first, end)
 
@@ -252,6 +254,7 @@ class LinkedDocuments:
             if any(link.is_reference and self._leads_forward(link) for link in links):
                 # Text with references of its own is no note.
                 break
+        # The words of a note may follow its number as a paragraph of their own.
         is_number_alone = _is_only_number(paragraphs[first : first + 1])
         end = first + 2 if is_number_alone else first + 1
         return min(end, len(paragraphs))
@@ -340,6 +343,7 @@ class LinkedDocuments:
         if key in self._dead:
             return replace(mark, href="", is_note=False)
         if mark.is_note:
+            # The link leads out of the book.
             return replace(mark, is_note=False)
         if mark.image:
             path = key[0]
@@ -389,6 +393,7 @@ class _Assembly:
     def add(
         self, path: str, document: XhtmlDocument, chapters: Iterable[ChapterStart]
     ) -> None:
+        """Add the paragraphs of a document, and the chapters that start at them."""
         chapters_at = by_paragraph(chapters)
         places: list[tuple[int, int]] = []
         for index, paragraph in enumerate(document.paragraphs):

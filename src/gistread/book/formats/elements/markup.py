@@ -240,6 +240,7 @@ def text_without(
 def _parts_without(
     element: etree._Element, names: frozenset[str], separate: frozenset[str] | None
 ) -> Iterator[str]:
+    """The pieces of text in an element, as `text_without` joins them."""
     name = local_name(element)
     if not name or name in names:
         return
@@ -316,6 +317,7 @@ def append_text_before(element: etree._Element, text: str | None) -> None:
 
 
 def _xml_root(data: bytes, *, recover: bool = False) -> etree._Element | None:
+    """Parse XML; None if it is not well-formed and, with `recover`, cannot be repaired."""
     parser = etree.XMLParser(
         resolve_entities=False,
         no_network=True,
@@ -332,6 +334,7 @@ def _xml_root(data: bytes, *, recover: bool = False) -> etree._Element | None:
 
 
 def _html_root(data: bytes) -> etree._Element | None:
+    """Parse and repair HTML; None if it has no element."""
     parser = html.HTMLParser(
         encoding="utf-8",
         no_network=True,
@@ -476,6 +479,7 @@ def _escape_bare_ampersands(data: bytes) -> bytes:
 
 
 def _numeric_reference(match: re.Match[bytes]) -> bytes:
+    """`&#233;` for `&eacute;`; names that every XML parser knows stay."""
     name = match[1]
     if name in _XML_ENTITIES:
         return match[0]
@@ -495,6 +499,7 @@ def _remove_invalid(text: str) -> str:
 
 
 def _valid_reference(match: re.Match[str]) -> str:
+    """A reference to a character, or the sign of an unreadable one if XML cannot contain it."""
     digits = match[1]
     is_hexadecimal = digits[0] in "xX"
     code = int(digits[1:], 16) if is_hexadecimal else int(digits)

@@ -285,6 +285,7 @@ def context_inside(
         level = context.level + 1 if context.kind is ParagraphKind.QUOTE else 1
         context = replace(context, kind=ParagraphKind.QUOTE, level=level)
     elif name == "dd":
+        # A definition stands below its term.
         context = replace(context, kind=ParagraphKind.LIST, level=2)
     elif name == "dt":
         context = replace(context, kind=ParagraphKind.LIST, level=1)
@@ -340,6 +341,7 @@ def _lines_of(collected: CollectedText, context: BlockContext) -> list[str]:
 def _kind_in(context: BlockContext, lines: Sequence[str]) -> ParagraphKind:
     """The kind of a paragraph with these lines, by the elements around and their length."""
     kind = context.kind
+    # In a note, a table stays a table, and everything else is a note.
     if kind is ParagraphKind.TABLE:
         return kind
     if context.is_note:

@@ -301,6 +301,7 @@ def _in_letters(number: int, first_letter: str) -> str:
     letters = ""
     quotient = number
     while quotient:
+        # Less one, since these numbers have no zero.
         quotient, letter = divmod(quotient - 1, _LETTERS)
         letters = chr(ord(first_letter) + letter) + letters
     return letters
@@ -334,8 +335,10 @@ def picture_of(element: etree._Element) -> Picture:
     """An <img>, an SVG <image>, or an <object> that shows one."""
     keys = ("src", "data", _XLINK_HREF, "xlink:href", "href")
     source = next(filter(None, map(element.get, keys)), "").strip()
-    is_embedded = source.lower().startswith("data:")
-    return Picture("" if is_embedded else source, _description(element))
+    if source.lower().startswith("data:"):
+        # The address contains the picture itself, and may be megabytes long.
+        source = ""
+    return Picture(source, _description(element))
 
 
 def is_decoration(element: etree._Element) -> bool:
@@ -344,6 +347,7 @@ def is_decoration(element: etree._Element) -> bool:
     It has an empty description, and words beside it or a decorative role.
     """
     parent = element.getparent()
+    # A missing description, unlike an empty one, says nothing.
     if element.get("alt") != "" or parent is None:
         return False
     if element.get("role") in ("presentation", "none"):

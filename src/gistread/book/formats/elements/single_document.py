@@ -75,6 +75,7 @@ def find_chapters(
     groups: list[list[HeadingParagraph]] = []
     for run in runs:
         groups += _groups(run, sizes_over_text)
+    # Headings of the highest rank are on level 1, those of the next one on level 2.
     ranks = _ranks([group[0] for group in groups])
     levels = {rank: level for level, rank in enumerate(sorted(set(ranks)), start=1)}
     return tuple(
@@ -123,7 +124,7 @@ def _is_title_page(runs: list[list[HeadingParagraph]], title: str) -> bool:
     sizes = [heading.size for run in runs for heading in run]
     is_only_largest = first.size == min(sizes) and sizes.count(first.size) == 1
     is_numbered = first.candidate is not None
-    is_at_start = first.index < 2
+    is_at_start = first.index < 2  # After one other paragraph at most
     has_several_below = len(sizes) > 2
     return is_only_largest and is_at_start and has_several_below and not is_numbered
 

@@ -142,6 +142,7 @@ class _Walker:
     _initial_index: int | None = None
 
     def read(self, root: etree._Element) -> XhtmlDocument:
+        """The document of a whole tree."""
         effects = self.sheet.values()
         self._shows_lines = any(effect.keeps_lines for effect in effects)
         self._has_floats = any(effect.floats for effect in effects)
@@ -191,6 +192,7 @@ class _Walker:
         self._depth -= 1
 
     def _leave_out(self, element: etree._Element, omission: Omission) -> None:
+        """Skip an element: count its words, and enter the ids inside it."""
         self._collector.characters += _length(element)
         if omission.count:
             self.document.left_out[omission.kind] += omission.count
@@ -205,6 +207,7 @@ class _Walker:
     def _visit_with_attributes(
         self, element: etree._Element, name: str, context: BlockContext
     ) -> None:
+        """Read an element with its styles and language, unless its attributes leave it out."""
         types = semantics.types_of(element)
         omission = omissions.omission_by_attributes(element, types)
         if omission is not None:
@@ -245,6 +248,7 @@ class _Walker:
         marks: Marks,
         context: BlockContext,
     ) -> None:
+        """Read a block, or words; a note inside a paragraph is read after the paragraph."""
         if self._open_lines and semantics.is_inner_note(name, types):
             note = _InnerNote(element, types, marks, self.language)
             self._inner_notes.append(note)
@@ -262,6 +266,7 @@ class _Walker:
         marks: Marks,
         context: BlockContext,
     ) -> None:
+        """Read a block as paragraphs of their own, and the notes inside after them."""
         self.flush(context)
         self._anchor(element)
         first = len(self.document.paragraphs)
@@ -352,6 +357,7 @@ class _Walker:
             self.document.anchors.setdefault(value, len(self.document.paragraphs))
 
     def _children(self, element: etree._Element, context: BlockContext) -> None:
+        """Read the text and the elements inside an element."""
         keeps_lines = context.keeps_lines and not context.is_preformatted
         read: Callable[[str], None] = self._collector.source_text
         if keeps_lines:
@@ -399,6 +405,7 @@ class _Walker:
     def _block(
         self, element: etree._Element, name: str, types: Types, context: BlockContext
     ) -> None:
+        """Read the content of a block by what it is: a list, a table, a figure and so on."""
         inner = context_inside(element, name, types, context)
         if name in ("ul", "ol", "menu", "dir"):
             inner = replace(inner, kind=ParagraphKind.LIST, level=inner.level + 1)
@@ -418,6 +425,7 @@ class _Walker:
             self.flush(inner)
 
     def _list(self, element: etree._Element, name: str, context: BlockContext) -> None:
+        """Read a list, with the number or bullet of each item before its first paragraph."""
         number = _integer(element.get("start"), 1)
         self._text_between(element.text, context)
         for child in element:
@@ -434,6 +442,7 @@ class _Walker:
         self._marker = ""
 
     def _table(self, element: etree._Element, context: BlockContext) -> None:
+        """Read a table of data as one paragraph with a line for each row."""
         rows = None if self._in_cell else semantics.data_rows(element)
         if rows is None:
             # A layout table, or long cells: read cell by cell.
@@ -589,6 +598,7 @@ class _Walker:
         marks: Marks,
         context: BlockContext,
     ) -> None:
+        """Read an element among words: a phrase, a picture, an equation, a reference to a note."""
         is_ruby = name == "ruby" and semantics.is_phrase(element)
         if is_ruby or name in ("svg", "math"):
             self._collector.characters += _length(element)
@@ -612,6 +622,7 @@ class _Walker:
     def _phrase(
         self, element: etree._Element, name: str, marks: Marks, context: BlockContext
     ) -> None:
+        """Read words with the link, the marks and the quotation marks of their element."""
         address = inline_elements.href_of(element, name)
         if address:
             marks = (InlineMark(href=address), *marks)

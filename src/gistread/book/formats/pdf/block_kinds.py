@@ -37,7 +37,7 @@ _QUOTE_EMS = 1.2  # Least margin of all lines of a quotation
 
 
 def kind_of(block: Block, layout: PageLayout) -> ParagraphKind:
-    """The kind of a block, by its letters and its place in the column."""
+    """The first kind that fits a block, by its letters and its place in the column."""
     if _is_break(block):
         return ParagraphKind.BREAK
     if _CAPTION.match(block.text):

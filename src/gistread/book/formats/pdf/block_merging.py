@@ -127,11 +127,13 @@ def merge_verse(blocks: list[Block], layout: PageLayout) -> Iterator[Block]:
 
 
 def _is_next_verse(above: Block, below: Block, layout: PageLayout) -> bool:
+    """Whether two blocks may be successive lines of one stanza."""
     are_verses = _may_be_verse(above) and _may_be_verse(below)
     return are_verses and _follows(above, below, layout)
 
 
 def _may_be_verse(block: Block) -> bool:
+    """Whether a block may be a line of a poem: not hyphenated, with space at its end."""
     if block.kind not in _KINDS_OF_VERSE or len(block.lines) > _MOST_VERSE_LINES:
         return False
     is_hyphenated = any(line.text.endswith((HYPHEN, "-")) for line in block.lines)

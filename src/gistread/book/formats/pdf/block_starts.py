@@ -42,6 +42,7 @@ def begins_block(
     if above.text.endswith(HYPHEN):
         return False
     is_short = ends_early(above, line, block.right)
+    # Only one of the lines is a row of a table.
     is_at_table = bool(above.cells) != bool(line.cells)
     if is_short and is_at_table:
         return True

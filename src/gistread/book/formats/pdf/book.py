@@ -81,6 +81,7 @@ def read_pdf(
     try:
         document = read_document(stream, cancelled)
     except BookError as error:
+        # Its message lacks the subject.
         raise BookError(f"{name} {error.message}", error.hint) from error
     except MemoryError as error:
         raise BookError(
@@ -94,7 +95,7 @@ def read_pdf(
 
 
 def _build(document: PdfDocument, name: str) -> Book:
-    """Raises BookError if the document has no text that can be read."""
+    """The book of the readable pages. Raises BookError if there is no text on them."""
     pages = document.pages
     letters = count_letters(pages)
     if is_scan(pages):
@@ -114,7 +115,7 @@ def _build(document: PdfDocument, name: str) -> Book:
 
 
 def _read_pages(pages: Sequence[PdfPage], letters: int) -> _Text:
-    """`letters`: how many letters the pages have."""
+    """Arrange the text of pages into blocks. `letters`: how many letters the pages have."""
     scans = list(map(scan_page, pages))
     page_columns = list(_columns(pages, scans))
     layout = measure_layout(page_columns)
@@ -162,6 +163,7 @@ def _usual_gutter(gutters: Sequence[float | None]) -> float | None:
 def _misread_notices(
     pages: Sequence[PdfPage], scans: Sequence[PageScan], letters: int
 ) -> Iterator[str]:
+    """A sentence if many letters may be wrong, by their fonts or by the words."""
     guessed = sum(page.guessed for page in pages)
     if guessed:
         yield f"{guessed:,} letters may be misread: their fonts do not say which they are."

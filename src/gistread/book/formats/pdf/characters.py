@@ -31,6 +31,7 @@ class PageCharacters:
     """The text of one page. Has buffers for PDFium's results, which are used again and again."""
 
     def __init__(self, page: Any, text: Any) -> None:
+        """`page`, `text`: PDFium's handles of the page and of its text."""
         self.text = text
         count = pdfium.FPDFText_CountChars(text)
         self.count = min(count, _MOST_CHARACTERS)

@@ -129,8 +129,8 @@ def vertical_line(page: PageCharacters, line: re.Match[str]) -> WholeLine | None
     boxes = [rotate_box(page.box(index), _DOWNWARD) for index in letters]
     height = max(box.top - box.bottom for box in boxes)
     pairs = list(pairwise(boxes))
-    in_line = sum(_follows(box, before, height) for before, box in pairs)
-    if in_line < _LEAST_SHARE_BELOW * len(pairs):
+    letters_below = sum(_follows(box, before, height) for before, box in pairs)
+    if letters_below < _LEAST_SHARE_BELOW * len(pairs):
         return None
     return WholeLine(
         text="".join(page.characters[index] for index in letters),

@@ -28,21 +28,21 @@ def split_footnotes(
     The first note has no label if it continues one of the previous page.
     """
     lines = column.lines
-    start = len(lines)
-    while start and lines[start - 1].size < _MOST_RATIO * body_size:
-        start -= 1
-    small_count = len(lines) - start
+    foot_start = len(lines)
+    while foot_start and lines[foot_start - 1].size < _MOST_RATIO * body_size:
+        foot_start -= 1
+    small_count = len(lines) - foot_start
     note_starts = [
-        index for index in range(start, len(lines)) if _label_of(lines[index])
+        index for index in range(foot_start, len(lines)) if _label_of(lines[index])
     ]
-    if start == 0 or not note_starts or small_count > _MOST_SHARE * len(lines):
+    if foot_start == 0 or not note_starts or small_count > _MOST_SHARE * len(lines):
         return lines, []
-    if lines[start].size != lines[note_starts[0]].size:
+    if lines[foot_start].size != lines[note_starts[0]].size:
         # The small lines before the first label are a caption, say.
-        start = note_starts[0]
-    edges = sorted({start, *note_starts, len(lines)})
+        foot_start = note_starts[0]
+    edges = sorted({foot_start, *note_starts, len(lines)})
     notes = [_note(lines[first:end], column) for first, end in pairwise(edges)]
-    return lines[:start], notes
+    return lines[:foot_start], notes
 
 
 def _note(lines: Sequence[TextLine], column: Column) -> Block:

@@ -175,6 +175,7 @@ class _RecurringRows:
                 break
             yield row
         for row in sides.bottom:
+            # A number that fits its page does not have to recur.
             is_numbered = self._is_numbered_from_1(row, page)
             if not is_numbered and not self._recurs(row, page, self._bottom):
                 break

@@ -63,6 +63,7 @@ def find_gutter(
         if row.left >= gutter and width > least_right_width:
             wide_on_right += 1
     has_columns = min(wide_on_left, wide_on_right) >= _LEAST_WIDE_ROWS
+    # Headings and figures may cross the gutter, but fewer than there are lines beside it.
     if has_columns and crossing <= wide_on_left + wide_on_right:
         return gutter
     return None

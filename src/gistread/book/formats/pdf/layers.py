@@ -52,6 +52,7 @@ def drawn_once(
     `starts`: the first character of each run. `is_visible`: whether a character is drawn.
     """
     repeated: set[int] = set()
+    # Elsewhere nothing is drawn twice, and asking whether text is visible is slow.
     for row in _overlapping_rows(records):
         runs = [
             _drawn_run(number, records[number], is_visible(starts[number]))

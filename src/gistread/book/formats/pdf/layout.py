@@ -66,6 +66,7 @@ class PageLayout:
         least_full = max(_LEAST_FULL_LINES, _LEAST_FULL_SHARE * len(column.lines))
         if full_lines >= least_full:
             return left, column.right
+        # A short column is as wide as long ones at this edge.
         widths = [
             width for edge, width in self.widths if abs(edge - left) < _SAME_LEFT_POINTS
         ]

@@ -39,9 +39,11 @@ _OTHER_CONTROLS = re.compile("[\x01\x03-\x08]")
 
 def name_tex_ligatures(text: str) -> str:
     """Replace control characters by the ligatures of TeX's fonts, each a single character."""
+    # Control characters that TeX does not use show that another program made the text.
     if text.isprintable() or _OTHER_CONTROLS.search(text):
         return text
     names = _TEX_LIGATURES
+    # Only TeX's Cork encoding has ligatures at these codes.
     is_cork = any("\x1b" <= character <= "\x1f" for character in text)
     if is_cork:
         names = _TEX_LIGATURES | _CORK_PUNCTUATION

@@ -89,7 +89,7 @@ def _column_blocks(column: Column, layout: PageLayout) -> list[Block]:
 
 
 def _continue_note(blocks: Sequence[Block], notes: list[Block]) -> None:
-    """Move the first of these notes to the end of the last note before."""
+    """Add the first of these notes, which has no label, to the last note of earlier blocks."""
     for block in reversed(blocks[-_NOTE_DISTANCE:]):
         if block.notes:
             last_note = block.notes[-1]
@@ -111,8 +111,10 @@ def _rest_of(
         if _continues(unfinished, block, layout):
             is_in_sentence = block.first_line.text[0].islower()
             is_certain = is_in_sentence or _is_hyphenated(last_line)
+            # Captions stand between only if the text surely goes on.
+            may_follow_others = is_certain and breaks_off
             is_first = index == 0
-            return block if is_first or (is_certain and breaks_off) else None
+            return block if is_first or may_follow_others else None
         if not breaks_off or block.first_line.size > last_line.size:
             return None
     return None
@@ -132,11 +134,13 @@ def _continues(unfinished: Block, block: Block, layout: PageLayout) -> bool:
     is_in_sentence = line.text[0].islower()
     has_ended = ends_sentence(above.text)
     if ends_early(above, line, unfinished.right):
+        # The last line of a paragraph, unless the text shows that it goes on.
         return is_in_sentence and not has_ended
     if not is_in_sentence and _is_small_print(above, layout):
         return False  # Cells of a table, labels of a figure
     if is_in_sentence or not has_ended:
         return True
+    # Between two sentences, only a missing indent tells.
     return layout.has_indents and unfinished.kind is block.kind
 
 

@@ -70,6 +70,7 @@ class PositionIndex:
         most_top = place.y + _ABOVE_POINTS
         below = [line for line in lines if line.top <= most_top]
         if not below:
+            # All text is above: the nearest is the last line.
             below = lines[-1:]
         x = place.x
         if x is not None:

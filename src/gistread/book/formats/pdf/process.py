@@ -150,6 +150,7 @@ class _Worker:
             self._process.kill()
             self._process.wait()
             self._output.close()
+        # If a later worker does not open it, the pages read so far stay.
         if not self._is_open and not self._document.page_count:
             if is_limited_below(_MEMORY_BYTES):
                 raise MemoryError
@@ -178,6 +179,7 @@ class _Worker:
             if "page" in record:
                 self.page = record["page"] + 1
         self.used_s = _used_s(self._process)
+        # Only the first record includes the time to open the document.
         self._most_s = _PAGE_S
         self._stalled_at = time.monotonic() + _STALLED_S
 

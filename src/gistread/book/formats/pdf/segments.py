@@ -151,6 +151,7 @@ def split_into_rows(segments: Sequence[Segment]) -> list[list[Segment]]:
     """The segments of each row from left to right, rows from the top down."""
     ordered = sorted(segments, key=lambda segment: (-_band(segment), segment.left))
     if len(segments) > MOST_SEGMENTS:
+        # Too many to compare each with the rows around it.
         return [list(row) for _, row in groupby(ordered, key=_band)]
     rows: list[list[Segment]] = []
     # A raised number joins its line; the line does not join the number.
@@ -219,6 +220,7 @@ def _rows_beside(row: list[Segment], rows: list[list[Segment]]) -> list[list[Seg
 
 
 def _is_beside(segment: Segment, initial: Segment) -> bool:
+    """Whether a segment is right of a much larger initial and not above or below it."""
     if initial.size < _INITIAL_RATIO * segment.size:
         return False
     most_left = initial.right + _MOST_INITIAL_GAP_EMS * segment.size
@@ -228,7 +230,7 @@ def _is_beside(segment: Segment, initial: Segment) -> bool:
 
 
 def _prepend(text: str, segment: Segment) -> None:
-    """Put text before a segment, as a run in its size and font."""
+    """Put text before a segment, as a run of one point in its size and font."""
     first = TextRun(
         text=text,
         left=segment.left - 1,

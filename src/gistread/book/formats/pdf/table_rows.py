@@ -20,11 +20,15 @@ _ALIGNED_CELL_GAP_EMS = 0.2
 _RISE_EMS = 0.5  # A line that is this much higher than the one before begins a cell
 
 
+_Row = list[Segment]  # The segments on one baseline, from left to right
+_Cell = list[Segment]  # The lines of a cell, in the order of the file
+
+
 @dataclass(slots=True)
 class _Group:
     """Lines across the page that may be one table row."""
 
-    rows: list[list[Segment]]
+    rows: list[_Row]
     last_order: int  # Position in the file of the segment that is last there
 
     @property
@@ -36,7 +40,7 @@ class _Group:
         return self.rows[-1][0].baseline
 
 
-def table_flows(rows: list[list[Segment]]) -> list[list[Segment]]:
+def table_flows(rows: list[_Row]) -> list[list[Segment]]:
     """Arrange rows in one flow with a segment per table row.
 
     Parallel cells of prose get flows of their own.
@@ -53,7 +57,7 @@ def table_flows(rows: list[list[Segment]]) -> list[list[Segment]]:
     return flows
 
 
-def with_table_rows(rows: list[list[Segment]], gutter: float) -> list[Segment]:
+def with_table_rows(rows: list[_Row], gutter: float) -> list[Segment]:
     """The segments, with one for each table row.
 
     Text in two columns beside this gutter is no table.
@@ -83,7 +87,7 @@ def is_table(segments: Iterable[Segment], gutter: float) -> bool:
     return len(line_counts) >= _LEAST_CELLS and are_often_tall
 
 
-def _are_short(cells: list[list[Segment]]) -> bool:
+def _are_short(cells: list[_Cell]) -> bool:
     """Whether no cell is as long as prose."""
     for cell in cells:
         runs = chain.from_iterable(segment.runs for segment in cell)
@@ -92,7 +96,7 @@ def _are_short(cells: list[list[Segment]]) -> bool:
     return True
 
 
-def _table_rows(rows: list[list[Segment]]) -> list[list[list[Segment]]]:
+def _table_rows(rows: list[_Row]) -> list[list[_Row]]:
     """Group the rows of one table row: the file has all lines of a cell before the next cell."""
     edges = Counter(round(segment.left) for row in rows for segment in row)
     groups: list[_Group] = []
@@ -113,7 +117,7 @@ def _table_rows(rows: list[list[Segment]]) -> list[list[list[Segment]]]:
     return list(chain.from_iterable(map(_without_grid, table_rows)))
 
 
-def _join_first_cells(table_rows: list[list[list[Segment]]]) -> None:
+def _join_first_cells(table_rows: list[list[_Row]]) -> None:
     """Join rows to those above them that begin their first cell, from the bottom up."""
     for index in range(len(table_rows) - 1, 0, -1):
         above = table_rows[index - 1]
@@ -123,9 +127,9 @@ def _join_first_cells(table_rows: list[list[list[Segment]]]) -> None:
 
 
 def _first_with_later_cells(
-    row: list[Segment], groups: Sequence[_Group], edges: Mapping[int, int]
+    row: _Row, groups: Sequence[_Group], edges: Mapping[int, int]
 ) -> int:
-    """The highest group near a row with a cell that the file has after it.
+    """The index of the highest group near a row that has a cell later in the file than the row.
 
     The number of groups if there is none.
     """
@@ -146,9 +150,7 @@ def _first_with_later_cells(
     return first
 
 
-def _has_later_cell(
-    group: _Group, row: list[Segment], edges: Mapping[int, int]
-) -> bool:
+def _has_later_cell(group: _Group, row: _Row, edges: Mapping[int, int]) -> bool:
     """Whether a cell that begins in a group is to the right of the row, and later in the file."""
     for above in group.rows:
         for start in _starts(above, edges):
@@ -157,14 +159,14 @@ def _has_later_cell(
     return False
 
 
-def _without_grid(rows: list[list[Segment]]) -> list[list[list[Segment]]]:
+def _without_grid(rows: list[_Row]) -> list[list[_Row]]:
     """The rows as one group, but singly if they are a grid of labels and fields."""
     if _is_grid(rows):
         return [[row] for row in rows]
     return [rows]
 
 
-def _is_grid(rows: list[list[Segment]]) -> bool:
+def _is_grid(rows: list[_Row]) -> bool:
     """Whether these are rows of short cells, such as labels and fields, stored column by column."""
     lengths = {len(row) for row in rows}
     if len(lengths) > 1:
@@ -174,7 +176,7 @@ def _is_grid(rows: list[list[Segment]]) -> bool:
     return not any(segment.runs[0].text[0].islower() for segment in lower_segments)
 
 
-def _ends_last_cell(row: list[Segment], above: list[list[Segment]]) -> bool:
+def _ends_last_cell(row: _Row, above: list[_Row]) -> bool:
     """Whether a row's only segment continues the last cell of the several rows above."""
     if len(row) > 1 or len(above) == 1:
         return False
@@ -187,7 +189,7 @@ def _ends_last_cell(row: list[Segment], above: list[list[Segment]]) -> bool:
     return is_next and is_below and is_aligned and is_in_last_column
 
 
-def _begins_first_cell(above: list[list[Segment]], rows: list[list[Segment]]) -> bool:
+def _begins_first_cell(above: list[_Row], rows: list[_Row]) -> bool:
     """Whether the only segment above several rows begins their first cell."""
     if len(rows) == 1 or len(above) > 1 or len(above[0]) > 1:
         return False
@@ -203,11 +205,12 @@ def _begins_first_cell(above: list[list[Segment]], rows: list[list[Segment]]) ->
     other_cell_is_between = any(
         first.baseline + 1 < part.baseline < upper.baseline for part in segments
     )
+    # The gap is one between the lines of a cell: as wide as the next one, or beside another cell.
     next_gap = first.baseline - second.baseline
     return other_cell_is_between or abs(next_gap - gap) < _SAME_GAP_POINTS
 
 
-def _starts(row: list[Segment], edges: Mapping[int, int]) -> Iterator[Segment]:
+def _starts(row: _Row, edges: Mapping[int, int]) -> Iterator[Segment]:
     """The segments of a row that may begin a cell.
 
     `edges`: numbers of segments by their left edge.
@@ -225,7 +228,7 @@ def _precedes(left: Segment, right: Segment) -> bool:
     return left.order < right.order and left.right - 1 <= right.left
 
 
-def _joined(cells: list[list[Segment]]) -> Segment:
+def _joined(cells: list[_Cell]) -> Segment:
     """The cells of a table row as one segment."""
     parts = list(chain.from_iterable(cells))
     top = max(parts, key=lambda part: part.baseline)
@@ -240,9 +243,9 @@ def _joined(cells: list[list[Segment]]) -> Segment:
     )
 
 
-def _cells(segments: Iterable[Segment]) -> list[list[Segment]]:
+def _cells(segments: Iterable[Segment]) -> list[_Cell]:
     """The segments by cell, in the order of the file."""
-    cells: list[list[Segment]] = []
+    cells: list[_Cell] = []
     left = right = 0.0
     for segment in sorted(segments, key=lambda part: part.order):
         if not cells or _begins_cell(segment, cells[-1][-1], left, right):

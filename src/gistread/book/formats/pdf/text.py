@@ -220,12 +220,13 @@ def _row(
 ) -> list[StyledText]:
     """A line, or the cells of a table row in order. `chunks`: reads one line."""
     row: list[StyledText] = []
-    for number, parts in enumerate(line.stacks or ((line,),)):
-        cell = _joined([chunks(part) for part in parts], words)
+    lines_by_cell = line.stacks or ((line,),)
+    for cell_lines in lines_by_cell:
+        cell = _joined([chunks(cell_line) for cell_line in cell_lines], words)
         if _is_divided(row):
             row = _joined([row, cell], words)
             continue
-        if number:
+        if cell_lines is not lines_by_cell[0]:
             row.append(StyledText(_CELL_GAP if kind is ParagraphKind.TABLE else " "))
         row += cell
     return row
@@ -271,6 +272,7 @@ def _styles(
     """The styles of a run that differ from those of running text."""
     styles = run.font.styles - layout.styles
     if kind is ParagraphKind.HEADING:
+        # The whole heading is set apart already.
         styles -= {Style.STRONG, Style.EMPHASIS}
     is_code = run.font.is_fixed and not layout.is_fixed
     if is_code and kind is not ParagraphKind.CODE:
