@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from gistread import errors
+from gistread.library import indexing
 from gistread.store import database
 from tests.engine.fetching.server import without_environment
 from tests.syncing.server import SyncServer, serving
@@ -48,6 +49,19 @@ settings.register_profile(
 settings.load_profile("any machine")
 
 _LONGEST_NAME = 40
+# Marks of tests that may start processes and servers
+_NOT_EVERYDAY = ("process", "screen", "slow")
+# What Python reports when it starts a process, and when a socket gets an address to listen at
+_STARTS = frozenset(("subprocess.Popen", "os.fork", "socket.bind"))
+_started: list[str] = []
+
+
+def _record_start(event: str, details: tuple[object, ...]) -> None:
+    if event in _STARTS:
+        _started.append(f"{event}{details}")
+
+
+sys.addaudithook(_record_start)
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -58,12 +72,20 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 2
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no test of the screen where `-m` leaves them all out: it takes a second."""
+    is_screen = collection_path == Path(__file__).with_name("tui")
+    is_left_out = "not screen" in config.option.markexpr.split(" and ")
+    return True if is_screen and is_left_out else None
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """Collect garbage from here on, but only what comes from here on."""
+    """From here on, collect what becomes garbage, and record what tests start."""
     gc.freeze()
     gc.set_threshold(20_000)
     gc.enable()
+    _started.clear()  # By plugins
 
 
 # What a test module has in its namespace if its tests start processes.
@@ -157,6 +179,21 @@ def _nothing_waits_for_the_disk() -> None:
     vars(os)["fsync"] = lambda file: None
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_indexing() -> MagicMock:
+    """No process indexes books beside the tests; those that search the library do it themselves."""
+    start = MagicMock()
+    vars(indexing)["start_indexing"] = start
+    return start
+
+
+@pytest.fixture
+def start_indexing(_no_indexing: MagicMock) -> MagicMock:
+    """What runs in place of the process that indexes books."""
+    _no_indexing.reset_mock()
+    return _no_indexing
+
+
 @pytest.fixture(autouse=True)
 def _no_concealed_keys() -> Iterator[None]:
     """Keys of servers stay out of messages while a process lives.
@@ -168,8 +205,11 @@ def _no_concealed_keys() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def start_indexing(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
-    """No process indexes books beside the tests; those that search the library do it themselves."""
-    start = MagicMock()
-    monkeypatch.setattr("gistread.library.indexing.start_indexing", start)
-    return start
+def _starts_are_marked(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The everyday tests start no process and no server."""
+    yield
+    started = _started.copy()
+    _started.clear()
+    is_everyday = not any(map(request.node.get_closest_marker, _NOT_EVERYDAY))
+    if started and is_everyday:
+        pytest.fail(f"Mark this test `process`: it started {started[0]}")

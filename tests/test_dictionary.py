@@ -95,10 +95,12 @@ def run(code: str, word: str = "lamp") -> Lookup:
     return Lookup(word, (sys.executable, "-c", code, word))
 
 
+@pytest.mark.process
 async def test_a_program_that_asks_for_input_gets_none() -> None:
     assert await look_up(run("print(repr(input()))")) != ""
 
 
+@pytest.mark.process
 async def test_a_program_that_takes_too_long_is_ended_with_all_it_started(
     tmp_path: Path,
 ) -> None:
@@ -116,6 +118,7 @@ async def test_a_program_that_takes_too_long_is_ended_with_all_it_started(
                 time.sleep(0.02)  # noqa: ASYNC251
 
 
+@pytest.mark.process
 async def test_a_program_that_says_without_end_is_cut_and_ended() -> None:
     entry = await look_up(run("while True: print('word ' * 200)"))
     assert 1000 < len(entry) <= dictionary.LIMIT_BYTES

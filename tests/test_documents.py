@@ -217,6 +217,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("snippet", of("python"))
 def test_python_runs(
     snippet: Snippet, place: Path, capsys: pytest.CaptureFixture[str]
@@ -225,6 +226,7 @@ def test_python_runs(
     assert capsys.readouterr().out
 
 
+@pytest.mark.process
 def test_the_table_of_json_fields_is_true(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Protocol
 from research.evaluation.tasks.fairytaleqa import load_fairytaleqa
 from research.evaluation.tasks.registry import TaskOptions
 from research.training import written
-from research.training.packing import Example
+from research.training.examples import Example
 from research.training.pages import SHARED, as_documents, read_pages
 from research.training.questions import documents, training_files
 from research.training.retrieved import NearestAlone, Retrieved

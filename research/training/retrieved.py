@@ -14,7 +14,7 @@ from gistread.search.ranked import Relevance
 from gistread.words import count_words
 from research.evaluation import model
 from research.evaluation.model import Document
-from research.training.packing import Example
+from research.training.examples import Example
 from research.training.tales import (
     MOST_BRANCHES,
     NOT_SAID,

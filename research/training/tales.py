@@ -17,7 +17,7 @@ from gistread.memory.gisting import wanted_words
 from gistread.memory.passages import GAP
 from gistread.readers.thread import LETTERS, with_options
 from gistread.words import count_words
-from research.training.packing import Example
+from research.training.examples import Example
 
 NOT_SAID = "The book does not say."
 MOST_BRANCHES = 14

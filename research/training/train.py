@@ -23,6 +23,7 @@ import torch.multiprocessing as mp
 import torch.nn.functional as F  # noqa: N812
 
 from research.training.data import Source, sources
+from research.training.examples import Example
 from research.training.model import (
     Adapter,
     LoraShape,
@@ -30,7 +31,7 @@ from research.training.model import (
     fast_dtype,
     reuse_memory,
 )
-from research.training.packing import Example, Packer, starter_path
+from research.training.packing import Packer, starter_path
 
 BLOCK = 8
 """Steps whose packs are drawn together, so that the packs of a step have about the same length."""

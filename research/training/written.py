@@ -13,7 +13,7 @@ from gistread.memory.single_pass import SinglePass
 from gistread.presets import FICTION
 from gistread.prompts import TRAINED
 from gistread.words import count_words
-from research.training.packing import Example
+from research.training.examples import Example
 from research.training.pages import WrittenPage
 from research.training.tales import NOT_SAID, fill, sentence
 

@@ -16,9 +16,12 @@ from gistread.book.open import open_book, open_bytes, open_file, read_book
 from gistread.errors import BookError
 from tests.book.make_epub import epub, package, page
 
-pytestmark = pytest.mark.skipif(
-    sys.platform == "win32", reason="the converter's stand-in is a shell script"
-)
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(
+        sys.platform == "win32", reason="the converter's stand-in is a shell script"
+    ),
+]
 
 
 def kindle(encryption: int = 0) -> bytes:

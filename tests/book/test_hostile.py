@@ -84,6 +84,7 @@ def test_terminal_escapes_and_overrides_of_direction_do_not_reach_a_book(
     assert "after." in book.text
 
 
+@pytest.mark.process
 def test_escapes_in_a_pdf_its_outline_and_metadata_do_not_reach_a_book() -> None:
     puts = [Put(50, 500, "Before \x1b[2J after."), *column(PROSE, top=460)]
     data = pdf(
@@ -216,6 +217,7 @@ def test_deeply_nested_text_is_read_in_time(data: bytes, name: str) -> None:
     assert PROSE in book.text
 
 
+@pytest.mark.process
 def test_a_deeply_nested_pdf_without_pages_is_refused_in_time() -> None:
     nested = b"[" * 100_000 + b"]" * 100_000
     data = b"%PDF-1.7\n1 0 obj\n" + nested + b"\nendobj\ntrailer << /Root 1 0 R >>"
@@ -225,6 +227,7 @@ def test_a_deeply_nested_pdf_without_pages_is_refused_in_time() -> None:
     assert time.process_time() - began < 8
 
 
+@pytest.mark.process
 def test_letters_far_off_a_pdf_page_are_left_out() -> None:
     puts = [
         Put(x, 300, "far", size) for x in (1e30, -1e38, 1e12) for size in (10, 1e20, 0)

@@ -21,6 +21,8 @@ from tests.book.data import needs_books, needs_pdfs, pdf_book, text_book
 from tests.book.make_pdf import HEIGHT, Entry, LinkTo, Put, Sheet, column, pdf, read
 from tests.book.promises import assert_keeps_promises
 
+pytestmark = pytest.mark.process
+
 LONG = (
     "The lamp had burned all night in the tower above the sea and nobody had come to trim it "
     "until the glass was black."

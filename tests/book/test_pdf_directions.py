@@ -26,11 +26,13 @@ def line(
     ]
 
 
+@pytest.mark.process
 def test_hebrew_is_read_from_right_to_left() -> None:
     words = [*line("שלום (", 300, -5), *line("12", 265, 5), *line(") עולם", 260, -5)]
     assert read(Sheet(words)).text == "שלום (12) עולם"
 
 
+@pytest.mark.process
 def test_points_stand_with_their_letters() -> None:
     letters = line("שלום", 300, -5)
     points = [Put(put.x, put.y + 2, "o", 10, actual="\u05b8") for put in letters[:2]]
@@ -39,6 +41,7 @@ def test_points_stand_with_their_letters() -> None:
     ).text == ("ש\u05b8ל\u05b8ום")
 
 
+@pytest.mark.process
 def test_a_thai_mark_that_is_drawn_late_stands_with_its_letter() -> None:
     letters = line("สมาชกเลาะ", 20, 5)
     late = Put(letters[3].x + 2, 500, "o", 4, actual="\u0e34")
@@ -65,6 +68,7 @@ def test_a_vowel_whose_ring_has_no_name_is_read(drawn: str, text: str) -> None:
     )
 
 
+@pytest.mark.process
 def test_words_from_left_to_right_inside_keep_their_order() -> None:
     words = [
         *line("אבג דהו", 300, -5),
@@ -74,6 +78,7 @@ def test_words_from_left_to_right_inside_keep_their_order() -> None:
     assert read(Sheet(words)).text == "אבג דהו London זחט יכל"
 
 
+@pytest.mark.process
 def test_vertical_lines_are_read_from_the_top_down_and_from_right_to_left() -> None:
     first, second = (
         line("吾輩は猫で", 500, -10, downward=True),
@@ -85,6 +90,7 @@ def test_vertical_lines_are_read_from_the_top_down_and_from_right_to_left() -> N
     assert read(Sheet([*first, *second])).text == "吾輩は猫である。"
 
 
+@pytest.mark.process
 def test_characters_of_two_units_are_read() -> None:
     assert (
         read(Sheet([Put(20, 500, "Smile \x03 and go on")])).text

@@ -6,6 +6,8 @@ import pytest
 
 from tests.book.make_pdf import Put, Sheet, read, width_of
 
+pytestmark = pytest.mark.process
+
 _LINES = tuple(
     Put(
         50,

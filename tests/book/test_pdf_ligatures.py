@@ -32,6 +32,7 @@ def test_a_lost_letter_is_inferred_from_what_follows(
     assert lost[: place + 1] + lost_letter(lost, place) + lost[place + 1 :] == word
 
 
+@pytest.mark.process
 def test_ligatures_with_a_mapping_gain_no_letter() -> None:
     book = read(
         Sheet(
@@ -41,6 +42,7 @@ def test_ligatures_with_a_mapping_gain_no_letter() -> None:
     assert book.text == "The first office has a flat for five officers."
 
 
+@pytest.mark.process
 def test_horizontally_scaled_fonts_gain_no_letters() -> None:
     words = "Before the first of four forms."
     book = read(
@@ -56,14 +58,17 @@ def named_ligatures(size: float) -> list[Put]:
     return [of, first, Put(20 + 1.756 * size, 500, "rst for", size)]
 
 
+@pytest.mark.process
 def test_ligatures_with_letters_of_their_own_do_not_make_a_plain_f_wide() -> None:
     assert read(Sheet(named_ligatures(10))).text == "of first for"
 
 
+@pytest.mark.process
 def test_ligatures_in_a_page_placed_on_another_stand_in_their_words() -> None:
     assert read(Sheet(), half_size=named_ligatures(20)).text == "of first for"
 
 
+@pytest.mark.process
 def test_soft_hyphens_are_read_only_at_line_ends() -> None:
     lines = (
         Put(20, 500, "A wonder-", actual="A won\xadder\xad"),
@@ -72,6 +77,7 @@ def test_soft_hyphens_are_read_only_at_line_ends() -> None:
     assert read(Sheet(lines)).text == "A wonderful keeper"
 
 
+@pytest.mark.process
 def test_small_capitals_gain_no_letters() -> None:
     small = [
         Put(20, 480, "F", 7, actual="f"),
@@ -80,6 +86,7 @@ def test_small_capitals_gain_no_letters() -> None:
     assert read(Sheet([Put(20, 500, "of", 7), *small])).text.split() == ["of", "for"]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("tracking", [0.8, 1.5])
 def test_letterspaced_words_stay_whole(tracking: float) -> None:
     words = "staff for the fifth officer"
@@ -98,6 +105,7 @@ def test_ligatures_of_bitmap_fonts_of_tex_are_named(codes: str, text: str) -> No
     assert name_tex_ligatures(codes) == text
 
 
+@pytest.mark.process
 def test_an_accent_set_over_a_letter_joins_it() -> None:
     words = [
         Put(20, 500, "G"),
@@ -109,6 +117,7 @@ def test_an_accent_set_over_a_letter_joins_it() -> None:
     assert read(Sheet(words)).text == "Gödel, Émile"
 
 
+@pytest.mark.process
 def test_words_are_separated_by_distances_without_space_characters() -> None:
     words = [
         Put(20, 500, "The fiv"),

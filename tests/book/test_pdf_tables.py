@@ -5,6 +5,8 @@ import pytest
 from gistread.book.model import Book, ParagraphKind
 from tests.book.make_pdf import Put, Sheet, read
 
+pytestmark = pytest.mark.process
+
 ROWS = [
     [["Oil of", "whales"], ["It burns with a clear", "light and smells"], ["dear"]],
     [

@@ -109,6 +109,7 @@ def test_text_has_a_line_for_each_finding_and_stderr_is_empty(
     assert "gistread models check tiny" in ran.out
 
 
+@pytest.mark.process
 def test_without_a_model_it_prints_the_rest_and_how_to_get_one(
     run: Run, no_model: None
 ) -> None:
@@ -118,6 +119,7 @@ def test_without_a_model_it_prints_the_rest_and_how_to_get_one(
     assert "Install the starter." in ran.out
 
 
+@pytest.mark.process
 def test_an_unusable_model_is_an_error_after_the_rest(run: Run, tmp_path: Path) -> None:
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF")

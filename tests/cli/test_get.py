@@ -25,6 +25,8 @@ from tests.engine.fetching.server import (
     without_environment,
 )
 
+pytestmark = pytest.mark.process
+
 FEED = """<feed xmlns="http://www.w3.org/2005/Atom"><title>Shelf</title>
 <link rel="search" type="application/atom+xml" href="/opds?q={{searchTerms}}"/>{entries}</feed>"""
 RESULT = """<entry><title>{title}</title><link rel="subsection"

@@ -17,6 +17,8 @@ from tests.book.make_epub import epub, page
 from tests.cli.conftest import Run
 from tests.syncing.server import SyncServer
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture(autouse=True)
 def _password(monkeypatch: pytest.MonkeyPatch) -> None:

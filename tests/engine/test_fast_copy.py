@@ -11,6 +11,8 @@ from gistread.engine.llama.gguf import GgufHeader, read_header
 from tests.engine.conftest import StartEngine
 from tests.tiny_gguf import write_tiny_gguf
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -31,6 +31,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Weights:
     return Weights(load(path, vocabulary_only=True), ChatTemplate(""))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("options", OPTIONS[:4], ids=lambda options: options[0])
 def test_an_option_is_chosen_whatever_the_model_prefers(
     weights: Weights, options: list[str], monkeypatch: pytest.MonkeyPatch
@@ -49,6 +50,7 @@ def test_an_option_is_chosen_whatever_the_model_prefers(
         assert 0.0 < sampler.probability <= 1.0
 
 
+@pytest.mark.process
 def test_a_model_without_the_letters_of_an_option_says_so(tmp_path: Path) -> None:
     tokens = ["a", "b", "<|end|>"]
     path = write_gguf(

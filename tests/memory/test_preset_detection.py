@@ -60,6 +60,7 @@ def test_real_stories_are_fiction() -> None:
         )
 
 
+@pytest.mark.process
 def test_a_real_paper_is_a_paper() -> None:
     assert detect_preset(open_book(data("pdf/single_turn_debate_paper.pdf"))) == "paper"
 

@@ -13,6 +13,8 @@ from gistread.paths import Paths
 from tests.engine.remote.server import Kind, Server
 from tests.replies import Prepared
 
+pytestmark = pytest.mark.process
+
 GERMAN = """Der Leuchtturm von Sandö
 
 Am 3. Januar kam Dr. Brandt mit dem letzten Boot auf die Insel. Der alte Wärter Jakob Thomsen

@@ -28,6 +28,8 @@ from gistread.syncing.sync import ProgressSync
 from tests.syncing.server import Handler, SyncServer
 from tests.tui.scripted import paths_in
 
+pytestmark = pytest.mark.process
+
 QUICK = Network(stall_s=0.3)
 BOOK = "81cd82595f73eaf657cd0387e71415da"
 

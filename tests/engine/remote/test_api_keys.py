@@ -16,6 +16,7 @@ KEY = "s3cret-key"
 GPU = parse_address("https://gpu-1.example.org:8000/v1")
 
 
+@pytest.mark.process
 def test_a_key_without_a_host_never_leaves_the_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -36,6 +37,7 @@ def test_the_keyring_is_asked_for_the_origin(monkeypatch: pytest.MonkeyPatch) ->
     assert find_key(parse_address("https://elsewhere.example.org")) == ""
 
 
+@pytest.mark.process
 async def test_a_key_is_sent_and_never_shown(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -50,6 +52,7 @@ async def test_a_key_is_sent_and_never_shown(
         assert KEY not in f"{error.value}{info}{engine.state}"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("key", "message"), [("", "requires a key"), ("wrong", "rejects the key")]
 )
@@ -64,6 +67,7 @@ async def test_a_rejected_key_is_reported(
     assert "wrong" not in str(error.value)
 
 
+@pytest.mark.process
 async def test_no_message_has_the_key_or_control_characters(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,6 +80,7 @@ async def test_no_message_has_the_key_or_control_characters(
     assert not any(part in str(error.value) for part in ("s3cret", "\x1b"))
 
 
+@pytest.mark.process
 async def test_a_key_that_cannot_be_sent_is_refused(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:

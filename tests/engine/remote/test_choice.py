@@ -11,6 +11,7 @@ PROMPT: Prompt = (Message("user", "Where would you pause?"),)
 OPTIONS = ["<1>", "<2>", "<3>"]
 
 
+@pytest.mark.process
 async def test_options_of_every_spelling_can_be_chosen_by_schema(
     connect: Connect,
 ) -> None:
@@ -24,6 +25,7 @@ async def test_options_of_every_spelling_can_be_chosen_by_schema(
             assert choice.index == len(options) - 1, last
 
 
+@pytest.mark.process
 async def test_a_server_that_ignores_the_schema_is_asked_in_words(
     connect: Connect,
 ) -> None:
@@ -46,6 +48,7 @@ async def test_a_server_that_ignores_the_schema_is_asked_in_words(
         ]
 
 
+@pytest.mark.process
 async def test_an_invalid_reply_is_quoted_in_another_request(connect: Connect) -> None:
     def says(request: RecordedRequest) -> str:
         return "<1>" if "none of them" in request.text else "Hm, hard to say."

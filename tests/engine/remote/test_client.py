@@ -19,6 +19,8 @@ from gistread.readers.reply_forms import choice_with_words, read_choice, read_wo
 from tests.engine.remote.conftest import Connect, until
 from tests.engine.remote.server import Event, Kind, RecordedRequest, Server, Status
 
+pytestmark = pytest.mark.process
+
 
 def prompt_of(text: str) -> Prompt:
     return (Message("user", text),)

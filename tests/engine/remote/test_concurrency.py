@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from gistread import prompts
 from gistread.book.model import Book
 from gistread.engine.protocol import Message, Priority, Prompt, Sampling
@@ -12,6 +14,8 @@ from gistread.memory.store import MemoryRequest, MemoryStore
 from tests.engine.remote.conftest import Connect, until
 from tests.engine.remote.server import Kind, RecordedRequest, Server
 from tests.memory.books import make_book, prose
+
+pytestmark = pytest.mark.process
 
 LLAMA = {"/props": {"default_generation_settings": {"n_ctx": 4096}, "total_slots": 2}}
 

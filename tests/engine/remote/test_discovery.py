@@ -6,6 +6,8 @@ from gistread.errors import EngineError
 from tests.engine.remote.conftest import Connect
 from tests.engine.remote.server import Kind, Server
 
+pytestmark = pytest.mark.process
+
 OLLAMA = {
     "/api/version": {"version": "0.9"},
     "/api/show": lambda _: {

@@ -31,6 +31,8 @@ from tests.engine.remote.server import (
 )
 from tests.memory.books import make_book, prose
 
+pytestmark = pytest.mark.process
+
 PROMPT: Prompt = (Message("user", "Say something."),)
 TEXT = "Somebody did something somewhere."
 PASSING: list[Failure | Status] = [

@@ -1,21 +1,23 @@
-"""Every source makes examples in the program's prompts, and the model learns from them."""
+"""Every source makes examples in the program's prompts, and the model learns from them.
+
+torch is imported by the slow tests alone: it takes a second.
+"""
+
+from typing import TYPE_CHECKING
 
 import pytest
 
-from research.training.pages import SHARED
-
-pytest.importorskip("torch")
-if not (SHARED / "fairytaleqa").exists():
-    pytest.skip("the training data is not here", allow_module_level=True)
-
-import torch
-from torch.nn import functional
-
 from research.training.data import SOURCES, sources
-from research.training.model import Adapter, LoraShape, Starter
-from research.training.packing import Packer, starter_path
+from research.training.pages import SHARED
 from research.training.questions import training_files
 
+if TYPE_CHECKING:
+    from research.training.model import Starter
+    from research.training.packing import Packer
+
+pytestmark = pytest.mark.skipif(
+    not (SHARED / "fairytaleqa").exists(), reason="the training data is not here"
+)
 every_source = pytest.mark.parametrize(
     "name",
     [
@@ -33,12 +35,19 @@ def _one_novel(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def starter() -> Starter:
+def starter() -> "Starter":
+    pytest.importorskip("torch")
+    from research.training.model import Starter
+    from research.training.packing import starter_path
+
     return Starter(starter_path())
 
 
 @pytest.fixture(scope="module")
-def packer() -> Packer:
+def packer() -> "Packer":
+    pytest.importorskip("torch")
+    from research.training.packing import Packer
+
     return Packer()
 
 
@@ -56,8 +65,13 @@ def test_every_source_makes_examples(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_step_over_every_source_has_a_gradient(
-    name: str, starter: Starter, packer: Packer
+    name: str, starter: "Starter", packer: "Packer"
 ) -> None:
+    import torch
+    from torch.nn import functional
+
+    from research.training.model import Adapter, LoraShape
+
     adapter = Adapter(
         LoraShape(first_layer=starter.layers - 1), starter.sizes, starter.layers
     )
@@ -70,8 +84,14 @@ def test_a_step_over_every_source_has_a_gradient(
 
 @pytest.mark.slow
 def test_bfloat16_gives_nearly_the_gradient_of_float32(
-    starter: Starter, packer: Packer
+    starter: "Starter", packer: "Packer"
 ) -> None:
+    import torch
+    from torch.nn import functional
+
+    from research.training.model import Adapter, LoraShape, Starter
+    from research.training.packing import starter_path
+
     pack = packer.pack(sources(1, ["tales"])["tales"].examples(0)[:2])
     gradients = []
     for model in (starter, Starter(starter_path(), torch.bfloat16)):

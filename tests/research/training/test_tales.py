@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("torch")
-
 from research.training.tales import NOT_SAID, Choices, FairyTales, Mentions, TaleLookups
 
 ANIMALS = ("fox", "hen", "bear", "owl", "cat", "goat")
