@@ -112,15 +112,15 @@ class BookBuilder:
     """
 
     def __init__(self) -> None:
-        self._parts: list[str] = []
+        self._texts: list[str] = []  # Of the paragraphs
         self._paragraphs: list[Paragraph] = []
         self._starts: list[ChapterStart] = []  # With offsets as `index`
-        self._inline: list[_PlacedMark] = []
+        self._placed_marks: list[_PlacedMark] = []
         self.characters = 0  # Length of the text so far
 
     @property
     def next_start(self) -> int:
-        if not self._parts:
+        if not self._texts:
             return 0
         return self.characters + len(_BETWEEN)
 
@@ -139,6 +139,7 @@ class BookBuilder:
         """
         text = clean(text)
         if marks:
+            # Between two spaces, a mark would keep both.
             text = inline.attach_marks(text)
         if keeps_lines or kind in _KEEPS_LINES:
             text = keep_lines(text, keep_spacing=kind in _KEEPS_SPACING)
@@ -151,12 +152,12 @@ class BookBuilder:
             return False
         start = self.next_start
         self.characters = start + len(text)
-        self._parts.append(text)
+        self._texts.append(text)
         self._paragraphs.append(Paragraph(start, self.characters, kind, level))
         for marked in ranges:
             mark = marks[marked.index]
             placed = _PlacedMark(start + marked.start, start + marked.end, mark)
-            self._inline.append(placed)
+            self._placed_marks.append(placed)
         return True
 
     @property
@@ -196,7 +197,7 @@ class BookBuilder:
 
         `resolve` is called for every link.
         """
-        text = _BETWEEN.join(self._parts)
+        text = _BETWEEN.join(self._texts)
         name = clean_line(title) or "Untitled"
         return Book(
             text=text,
@@ -218,28 +219,28 @@ class BookBuilder:
     def _spans(self) -> tuple[Span, ...]:
         return tuple(
             Span(placed.start, placed.end, placed.mark.style)
-            for placed in self._inline
+            for placed in self._placed_marks
             if placed.mark.style
         )
 
     def _links(self, resolve: ResolveLink) -> tuple[Link, ...]:
         return tuple(
             _link(placed, resolve(placed.mark))
-            for placed in self._inline
+            for placed in self._placed_marks
             if placed.mark.href
         )
 
     def _images(self) -> tuple[Image, ...]:
         return tuple(
             Image(placed.start, placed.end, placed.mark.image)
-            for placed in self._inline
+            for placed in self._placed_marks
             if placed.mark.image
         )
 
     def _language_spans(self) -> tuple[LanguageSpan, ...]:
         return tuple(
             LanguageSpan(placed.start, placed.end, placed.mark.language)
-            for placed in self._inline
+            for placed in self._placed_marks
             if placed.mark.language
         )
 

@@ -166,9 +166,10 @@ def _read(entry: Path) -> tuple[str, bytes]:
     payload = memoryview(data)[_DIGEST_BYTES:]
     if hashlib.sha256(payload).digest() != data[:_DIGEST_BYTES]:
         raise ValueError
-    start = _DIGEST_BYTES + _LENGTH_BYTES
-    end = start + int.from_bytes(data[_DIGEST_BYTES:start])
-    return data[start:end].decode(), data[end:]
+    text_start = _DIGEST_BYTES + _LENGTH_BYTES
+    text_bytes = int.from_bytes(data[_DIGEST_BYTES:text_start])
+    text_end = text_start + text_bytes
+    return data[text_start:text_end].decode(), data[text_end:]
 
 
 def _load(entry: Path, name: str) -> Book | None:
@@ -203,7 +204,7 @@ def _title_from_name(name: str) -> str:
 
 
 def _renamed(book: Book, old_title: str, new_title: str) -> Book:
-    """The book with the new title, if its title is the one from the old name of its file.
+    """The book with the new title, if its title comes from the old name of its file.
 
     Chapters without a title of their own have the book's.
     """

@@ -24,7 +24,7 @@ _TEXT_FORMATS = (
 
 
 def chosen_encoding(file: Path, digest: str) -> str:
-    """The codec chosen for the file with this SHA-256; empty if none is."""
+    """The codec that the user chose for the file with this SHA-256; empty without a choice."""
     return _read(file).get(digest, "")
 
 

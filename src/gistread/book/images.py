@@ -98,6 +98,7 @@ def _from_fictionbook(data: bytes, source: str) -> bytes:
 
 
 def _from_folder(book: Path, source: str) -> bytes:
+    """A picture in a file of its own, in the folder of its page or below."""
     if _SCHEME.match(source) or source.startswith("//"):
         raise BookError(
             f"The picture lies outside the book: {source}",

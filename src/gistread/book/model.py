@@ -284,20 +284,28 @@ class Book:
 
     def _cut(self, offset: int) -> "Book":
         """A new view up to an offset of the text."""
-        paragraphs = [p for p in self.paragraphs if p.start < offset]
+        paragraphs = [
+            replace(paragraph, end=min(paragraph.end, offset))
+            for paragraph in self.paragraphs
+            if paragraph.start < offset
+        ]
         # The first chapter stays even at offset 0.
-        chapters = [c for c in self.chapters if c.start < offset or c.start == 0]
-        volumes = [v for v in self.volumes if v.heading < offset]
+        chapters = [
+            replace(chapter, end=min(chapter.end, offset))
+            for chapter in self.chapters
+            if chapter.start < offset or chapter.start == 0
+        ]
+        volumes = [volume for volume in self.volumes if volume.heading < offset]
+        untitled_volumes = [
+            replace(volume, title="", end=min(volume.end, offset)) for volume in volumes
+        ]
         # The text may end inside the last title; a whole number would make it longer.
         text = _number_volumes(self.text[:offset], volumes)[:offset]
-        untitled_volumes = [
-            replace(v, title="", end=min(v.end, offset)) for v in volumes
-        ]
         return Book(
             text=text,
             title="",
-            paragraphs=tuple(replace(p, end=min(p.end, offset)) for p in paragraphs),
-            chapters=tuple(replace(c, end=min(c.end, offset)) for c in chapters),
+            paragraphs=tuple(paragraphs),
+            chapters=tuple(chapters),
             language=self.language,
             source_format=self.source_format,
             volumes=tuple(untitled_volumes),

@@ -30,6 +30,7 @@ _ANY_UNWANTED = re.compile(
 )
 _ANY_UNWANTED_ASCII = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _REPLACEMENTS = {"end": "\n", "space": " ", "surrogate": "\ufffd", None: ""}
+_COLUMNS_OF_A_TAB = 4
 _INNER_SPACE_RUN = re.compile(r"(?<=\S)[ \t]+")
 
 
@@ -80,7 +81,8 @@ def keep_lines(text: str, *, keep_spacing: bool) -> str:
 
     `keep_spacing` keeps gaps inside lines.
     """
-    all_lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
+    source_lines = text.expandtabs(_COLUMNS_OF_A_TAB).split("\n")
+    all_lines = [line.rstrip() for line in source_lines]
     lines = [line for line in all_lines if line]
     if not lines:
         return ""

@@ -50,21 +50,30 @@ _FACTORS = {
     "thousand": 1000,
     "million": 10**6,
 }
-_SMALL = {
-    **{word: number for row in _SMALL_NUMBERS for number, word in enumerate(row, 1)},
-    **{word: 10 * number for row in _TENS for number, word in enumerate(row, 2)},
-    **{
-        "couple": 2,
-        "pair": 2,
-        "twice": 2,
-        "both": 2,
-        "thrice": 3,
-        "fortnight": 14,
-        "half": 0,
-        "zero": 0,
-        "zeroth": 0,
-    },
+_OTHER_WORDS = {
+    "couple": 2,
+    "pair": 2,
+    "twice": 2,
+    "both": 2,
+    "thrice": 3,
+    "fortnight": 14,
+    "half": 0,
+    "zero": 0,
+    "zeroth": 0,
 }
+
+
+def _numbers_of_running_text() -> dict[str, int]:
+    """The values of words that are no factors: "four", "fourth", "forty", "twice"."""
+    values = dict(_OTHER_WORDS)
+    for row in _SMALL_NUMBERS:
+        values |= {word: number for number, word in enumerate(row, start=1)}
+    for row in _TENS:
+        values |= {word: 10 * tens for tens, word in enumerate(row, start=2)}
+    return values
+
+
+_SMALL = _numbers_of_running_text()
 # "12,000", "12", "twelve"
 _WORD = re.compile(r"\d+(?:,\d{3})+|\d+|[a-z]+")
 # Between two words of one number: "twenty-one", "a hundred and one", "half a dozen".
@@ -85,8 +94,7 @@ def _numbers_of_headings() -> dict[str, int]:
     for row in reversed((*_SMALL_NUMBERS, *_OTHER_LANGUAGES)):
         values |= {word: number for number, word in enumerate(row, start=1)}
     for row in _TENS:
-        for tens, word in enumerate(row, start=2):
-            values[word] = 10 * tens
+        values |= {word: 10 * tens for tens, word in enumerate(row, start=2)}
     cardinal_tens = _TENS[0]
     for tens, word in enumerate(cardinal_tens, start=2):
         for row in _SMALL_NUMBERS:
@@ -101,12 +109,13 @@ _WORDS = _numbers_of_headings()
 
 
 def parse_number(word: str) -> int | None:
-    """Value of a number in a heading: 12, XII, twelve, 十二 or י״ב; None if it is none."""
+    """Value of a number in a heading: 12, XII, twelve, 十二 or י״ב; None for other words."""
     # Full-width digits may stand beside Japanese units: `_cjk` reads them.
     if word.isdecimal() and not _FULL_WIDTH.match(word):
         if len(word) > _MOST_DIGITS:
             return None
         return int(word)
+    # Russian books may print е for ё.
     plain = word.lower().replace("ё", "е").replace(_DOT_OF_I, "")
     return (
         parse_roman(word)
@@ -165,21 +174,22 @@ class _SpelledNumber:
 
     parts: list[int] = field(default_factory=list)
     _finished: int = 0  # Thousands and millions
-    _rest: int = 0  # What a factor may still multiply
+    _unfinished: int = 0  # What a factor may still multiply
 
     def add(self, number: int, *, is_factor: bool) -> None:
+        """Add the value of the next word. `is_factor`: it is one such as "dozen" or "hundred"."""
         self.parts.append(number)
         if not is_factor:
-            self._rest += number
+            self._unfinished += number
             return
-        self._rest = max(1, self._rest) * number
+        self._unfinished = max(1, self._unfinished) * number
         if number >= _FINISHING_FACTOR:
-            self._finished += self._rest
-            self._rest = 0
+            self._finished += self._unfinished
+            self._unfinished = 0
 
     def finish(self) -> tuple[int, frozenset[int]]:
         """The number; and the set of it and its parts."""
-        value = self._finished + self._rest
+        value = self._finished + self._unfinished
         return value, frozenset((value, *self.parts))
 
 

@@ -143,7 +143,10 @@ def read_book(
 def _read_identified(
     stream: BinaryIO, name: str, encoding: str, cancelled: Cancelled
 ) -> Book:
-    """Raises BookError, ArchiveError, OSError."""
+    """Read a book in the format that its first bytes show.
+
+    Raises BookError, ArchiveError, OSError.
+    """
     head = stream.read(sniff.HEAD_BYTES)
     if not head:
         raise BookError(f"{name} is empty.")
@@ -170,14 +173,14 @@ def _read_identified(
 
 def _check_size(stream: BinaryIO, name: str, kind: sniff.FileType | None) -> None:
     """Raises BookError if the file is too large for its format. `kind`: None for an archive."""
-    is_foreign = isinstance(kind, sniff.ForeignFormat)
     if isinstance(kind, sniff.ForeignFormat) and not kind.suffix:
         # It cannot be read: its format is the reason to refuse it, not its size.
         return
     is_archive = kind is None
     is_pdf = kind is sniff.ReadableFormat.PDF
+    is_converted = isinstance(kind, sniff.ForeignFormat)
     limit_bytes = LIMIT_BYTES
-    if is_archive or is_pdf or is_foreign:
+    if is_archive or is_pdf or is_converted:
         limit_bytes = _ARCHIVE_LIMIT_BYTES
     if stream.seek(0, os.SEEK_END) > limit_bytes:
         raise _too_large_error(name, limit_bytes)
@@ -186,6 +189,7 @@ def _check_size(stream: BinaryIO, name: str, kind: sniff.FileType | None) -> Non
 def _read_text(
     data: bytes, name: str, kind: sniff.ReadableFormat, encoding: str
 ) -> Book:
+    """Read a text; in an encoding that the user has chosen, it becomes UTF-8 first."""
     read = _text_reader(kind)
     if not encoding:
         return read(data, name)

@@ -189,6 +189,7 @@ def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Boo
     """
     language = _main_language(books)
     volumes = _place_volumes(books)
+    # The last chapter of a volume ends where the next volume begins.
     next_headings = [volume.heading for volume in volumes[1:]]
     ends = [*next_headings, volumes[-1].end]
     texts: list[str] = []

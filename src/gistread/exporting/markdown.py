@@ -288,7 +288,7 @@ def _spaced(piece: str) -> str:
     """Text without Markdown, with a space where it begins or ends with white space."""
     plain = escape_markdown(piece)
     before = " " if piece[:1].isspace() else ""
-    # White space alone is one space.
+    # A piece of white space alone is one space, not two.
     after = " " if piece[-1:].isspace() and plain else ""
     return f"{before}{plain}{after}"
 

@@ -90,21 +90,21 @@ class Archive:
         entry_limit = ENTRY_LIMIT_BYTES
         if limit is not None:
             entry_limit = min(limit, ENTRY_LIMIT_BYTES)
-        total_left = TOTAL_LIMIT_BYTES - self._bytes_read
-        most = min(entry_limit, total_left)
+        remaining_bytes = TOTAL_LIMIT_BYTES - self._bytes_read
+        most_bytes = min(entry_limit, remaining_bytes)
         try:
             with self._zip.open(info) as entry:
                 # Sizes in the directory are unreliable; only the output counts.
-                data = entry.read(most + 1)
+                data = entry.read(most_bytes + 1)
         except _DAMAGE_ERRORS as error:
             raise ArchiveError("is damaged") from error
-        self._bytes_read += min(len(data), most)
-        if len(data) <= most:
+        self._bytes_read += min(len(data), most_bytes)
+        if len(data) <= most_bytes:
             return data
-        if total_left < entry_limit:
+        if remaining_bytes < entry_limit:
             limit_mb = TOTAL_LIMIT_BYTES // 1024 // 1024
             raise ArchiveError(f"exceeds the limit of {limit_mb} MB per book")
-        raise ArchiveError(f"unpacks to more than {most // 1024 // 1024} MB")
+        raise ArchiveError(f"unpacks to more than {most_bytes // 1024 // 1024} MB")
 
 
 def _directory_bytes(stream: BinaryIO) -> int:

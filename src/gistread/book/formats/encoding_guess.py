@@ -220,7 +220,7 @@ def _words_of_another_script(sample: bytes) -> bytes:
 
 
 def _multibyte(sample: bytes, first: str) -> str:
-    """The multibyte codec of `sample`, also if a few of its bytes are damaged; empty if none is.
+    """The multibyte codec of `sample`, even if a few bytes are damaged; empty for other text.
 
     `first`: chardet's first candidate for the sample as it is.
     """

@@ -56,8 +56,8 @@ class _Pages:
     """The pages of an archive, parsed until they have more tags than any book."""
 
     archive: Archive
-    failed: list[str] = field(default_factory=list)  # Sentences for the user
-    repaired: list[str] = field(default_factory=list)  # Paths
+    failures: list[str] = field(default_factory=list)  # Sentences for the user
+    repaired_paths: list[str] = field(default_factory=list)
     _characters: int = 0
     _tags: int = 0
 
@@ -80,13 +80,13 @@ class _Pages:
             try:
                 tree = self.parse(path)
             except ArchiveError as error:
-                self.failed.append(f"{path} {error}; it was left out.")
+                self.failures.append(f"{path} {error}; it was left out.")
                 continue
             if tree is None:
-                self.failed.append(f"{path} is not XHTML; it was left out.")
+                self.failures.append(f"{path} is not XHTML; it was left out.")
                 continue
             if tree.is_repaired:
-                self.repaired.append(path)
+                self.repaired_paths.append(path)
             split_at_empty_lines(tree.root)
             if path in package.contents_pages:
                 mark_as_navigation(tree.root)
@@ -95,25 +95,26 @@ class _Pages:
 
     def first_damage(self) -> str:
         """A sentence about a page that could not be read well; empty if there is none."""
-        if self.failed:
-            return one_line(self.failed[0])
-        if not self.repaired:
+        if self.failures:
+            return one_line(self.failures[0])
+        if not self.repaired_paths:
             return ""
-        return f"{self.repaired[0]} is damaged."
+        return f"{self.repaired_paths[0]} is damaged."
 
     def notices(self, package: Package) -> Iterator[str]:
         """Sentences about the package and its pages, for the user."""
-        lines = [*package.notices, *self.failed]
+        lines = [*package.notices, *self.failures]
         if len(lines) > _MOST_NOTICES:
             shown = _MOST_NOTICES - 1
             yield from lines[:shown]
             yield f"{len(lines) - shown} more files could not be read."
         else:
             yield from lines
-        if self.repaired:
-            count = len(self.repaired)
+        if self.repaired_paths:
+            count = len(self.repaired_paths)
             files = "1 file is" if count == 1 else f"{count} files are"
-            yield f"{files} not well-formed ({self.repaired[0]}); read as a browser would."
+            example = self.repaired_paths[0]
+            yield f"{files} not well-formed ({example}); read as a browser would."
 
 
 def read_epub(archive: Archive, name: str, *, has_contents: bool = True) -> Book:
@@ -341,9 +342,10 @@ def _by_contents(
             chapters[path] = _by_entries(document, entries)
         else:
             chapters[path] = _by_first_heading(document.paragraphs, level)
-        in_order = sorted(chapters[path], key=lambda start: start.index)
-        if in_order:
-            level = in_order[-1].level
+        # The contents may list the chapters of a page in another order.
+        by_place = sorted(chapters[path], key=lambda start: start.index)
+        if by_place:
+            level = by_place[-1].level
     return chapters
 
 
@@ -409,7 +411,7 @@ def _by_first_heading(
 
 
 def _by_headings(paragraphs: Sequence[ParsedParagraph]) -> Iterator[ChapterStart]:
-    """A chapter for each heading; consecutive headings are one."""
+    """A chapter for each heading; consecutive headings start one chapter together."""
     index = 0
     for kind, run in groupby(paragraphs, key=lambda paragraph: paragraph.kind):
         same_kind = list(run)

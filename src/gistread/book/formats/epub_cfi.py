@@ -147,7 +147,7 @@ def _has_in_order(longer: str, shorter: str) -> bool:
 
 
 def _start_with(signs: str, text: str, start: int) -> int:
-    """The start of a place, before as many of these signs as stand before `start` too."""
+    """The start of a place, before those of the signs that also precede `start` in the text."""
     edge_signs = _without_spaces(signs)[-_MOST_EDGE:]
     window = text[max(0, start - 2 * _MOST_EDGE) : start]
     for length in range(len(edge_signs), 0, -1):
@@ -159,7 +159,7 @@ def _start_with(signs: str, text: str, start: int) -> int:
 
 
 def _end_with(signs: str, text: str, end: int) -> int:
-    """The end of a place, after as many of these signs as stand after `end` too."""
+    """The end of a place, after those of the signs that also follow `end` in the text."""
     edge_signs = _without_spaces(signs)[:_MOST_EDGE]
     for length in range(len(edge_signs), 0, -1):
         pattern = _SPACES + _spaced_pattern(edge_signs[:length]).removesuffix(_SPACES)

@@ -172,7 +172,7 @@ def _title(root: etree._Element) -> str:
 
 
 def _authors(root: etree._Element) -> tuple[str, ...]:
-    """The creators who are authors; all creators if none is."""
+    """The creators who are authors by their role; all creators if there are no such."""
     creators = _metadata(root, "creator")
     roles = _refined(root, "role")
     authors: list[etree._Element] = []

@@ -169,7 +169,7 @@ _TAGS = {
     **dict.fromkeys(("cite", "epigraph", "annotation"), "blockquote"),
 }
 _DEEPEST_HEADING = 6
-# Empty lines are scene breaks if there are at least so many paragraphs to one, else spacing.
+# Empty lines are scene breaks if there is at most one for this many paragraphs; more are spacing.
 _PARAGRAPHS_FOR_ONE_BREAK = 6
 
 

@@ -152,6 +152,7 @@ def heading_candidate(index: int, block: TextBlock) -> Candidate | None:
     if _is_apart(block) or len(lines) > _MOST_LINES:
         return None
     if len(lines[0]) > _LONGEST_CHARACTERS:
+        # Most paragraphs: patterns need not be tried.
         return None
     first = lines[0].strip()
     if first.startswith("#"):

@@ -72,14 +72,7 @@ def read_markdown(data: bytes, name: str) -> Book:
         notice = f"It has too many {excess} for Markdown and was read as plain text."
         return replace(book, notices=(*book.notices, notice))
     parser = _parser()
-    # The parser enters notes and definitions of links here.
-    env: dict[str, Any] = {}
-    tokens = parser.parse(text, env)
-    is_deep = any(token.level >= _USUAL_DEPTH - 2 for token in tokens)
-    if is_deep:
-        parser.options["maxNesting"] = _DEEPEST
-        env = {}
-        tokens = parser.parse(_TOO_DEEP.sub(r"\1 ", text), env)
+    tokens, env = _parse(parser, text)
     _set_heading_ids(tokens)
     page = parser.renderer.render(tokens, parser.options, env)
     root = parse_page(f"<body>{page}</body>") if page.strip() else None
@@ -116,6 +109,20 @@ def _parser() -> MarkdownIt:
     return parser
 
 
+def _parse(parser: MarkdownIt, text: str) -> tuple[list[Token], dict[str, Any]]:
+    """The tokens of a text, and what the parser notes beside them: definitions of links, notes."""
+    env: dict[str, Any] = {}
+    tokens = parser.parse(text, env)
+    is_deep = any(token.level >= _USUAL_DEPTH - 2 for token in tokens)
+    if not is_deep:
+        return tokens, env
+    # Deeper text may be missing: allow more levels, which is slower.
+    parser.options["maxNesting"] = _DEEPEST
+    env = {}
+    tokens = parser.parse(_TOO_DEEP.sub(r"\1 ", text), env)
+    return tokens, env
+
+
 def _left_out(tokens: Sequence[Token], env: Mapping[str, Any]) -> dict[str, int]:
     """Counts of definitions that nothing refers to, and of words that are not shown."""
     parts: list[Token] = []
@@ -131,7 +138,7 @@ def _left_out(tokens: Sequence[Token], env: Mapping[str, Any]) -> dict[str, int]
         label for label, definition in unused.items() if definition["href"] != "#"
     ]
     words_of_labels = sum(map(count_words, link_labels))
-    words_of_addresses = len(link_labels)
+    words_of_addresses = len(link_labels)  # An address counts as one word
     code_labels = [token.info for token in tokens if token.type == "fence"]
     return {
         "link(s) without words": empty_links,

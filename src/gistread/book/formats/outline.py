@@ -94,6 +94,7 @@ def outline(blocks: Sequence[TextBlock]) -> Outline:
             in_markdown.append(candidate)
         else:
             candidates.append(candidate)
+    # A single line that begins with "#" may be something else.
     if len(in_markdown) >= 2:
         return _markdown_outline(in_markdown)
     candidates = _without_names_of_chapters(candidates)

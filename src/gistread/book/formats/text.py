@@ -66,7 +66,7 @@ class BookBounds:
 
 
 def find_bounds(paragraphs: Sequence[str]) -> BookBounds:
-    """`strip_gutenberg` for paragraphs."""
+    """The paragraphs inside the header and the licence of Project Gutenberg; all without them."""
     count = len(paragraphs)
     first = _paragraphs_of_header(paragraphs)
     while first < count and _CREDIT.fullmatch(paragraphs[first]):
@@ -110,6 +110,7 @@ def strip_gutenberg(text: str) -> GutenbergText:
         header = head[: start_line.start()]
         first = start_line.end()
     elif _MENTION.search(old_header):
+        # No line ends it: all of it stays in the body.
         header = old_header
         first = 0
     else:
@@ -124,6 +125,7 @@ def strip_gutenberg(text: str) -> GutenbergText:
 
 
 def _header_metadata(header: str) -> Metadata:
+    """Title, authors and language by the fields of a header, else by its first line."""
     fields: dict[str, list[str]] = {"Title": [], "Author": [], "Language": []}
     for match in _FIELD.finditer(header):
         name, value = match.groups()
@@ -261,6 +263,7 @@ def _add_blocks(
             heading_level = chapter.level
         text = _remove_emphasis(block.text)
         if index < heading_end:
+            # The heading may be written "## Title", or with "=====" below it.
             without_markdown = text.strip().lstrip("#").strip("=\n ")
             builder.add(without_markdown, ParagraphKind.HEADING, heading_level)
             continue

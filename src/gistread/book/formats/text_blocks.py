@@ -44,7 +44,7 @@ _COLUMNS_OF_A_TAB = 4
 # A text with more bytes a character has letters that take two.
 _MOST_BYTES_A_CHARACTER = 1.1
 
-# Empty lines separate paragraphs if there is at least one to so many others.
+# Empty lines separate paragraphs if there is at least one for this many other lines.
 _LINES_FOR_ONE_EMPTY = 25
 # Share of indented lines if indents begin paragraphs; with more, the whole text is indented.
 _LEAST_INDENTED = 0.02
@@ -149,6 +149,7 @@ def _detect_wrapping(lines: list[str], *, in_bytes: bool) -> _Wrapping | None:
     filled_lines = [line for line in lines if line]
     line_pairs = [pair for pair in pairwise(lines) if all(pair)]
     wrapping = _Wrapping(_usual_width(filled_lines), in_bytes)
+    # Nobody wraps so wide, and without a pair nothing is wrapped.
     if wrapping.width > _WIDEST_COLUMNS or not line_pairs:
         return None
     if wrapping.width > _WRAPPED_COLUMNS and not _fills_width(line_pairs, wrapping):

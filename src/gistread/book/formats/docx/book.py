@@ -164,6 +164,7 @@ def _language(metadata: Metadata, state: RunState, root: etree._Element) -> str:
 
 
 def _notices(writer: BodyWriter, main: _Part) -> Iterator[str]:
+    """Sentences about damage, about changes and about what was not read."""
     if main.tree.is_repaired:
         yield "The document is not well-formed XML; the readable parts were read."
     if writer.state.changes:

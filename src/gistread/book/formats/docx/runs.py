@@ -349,6 +349,7 @@ class RunWriter:
         attribute = _language_attribute(text, formatting)
         language = str(formatting.get(f"lang {attribute}", ""))
         if not language and attribute == "val":
+            # The default of the document is for western scripts.
             language = self.state.styles.language
         if language.lower().startswith(("x-", "und", "zxx")):
             return ""
@@ -360,7 +361,9 @@ class RunWriter:
         note_id = element.get("id", "")
         link = self._add("a", href=f"#{kind} {note_id}")
         link.set(EPUB_TYPE, "noteref")
-        if element.get("custommarkfollows", "").lower() in _ON:
+        has_own_sign = element.get("custommarkfollows", "").lower() in _ON
+        if has_own_sign:
+            # The text after the reference is its sign.
             self._custom_reference = _CustomReference(link, kind, note_id)
             return
         self.state.note_counts[kind] += 1

@@ -146,8 +146,9 @@ def numbering_of(
     list_id = value(numbers, "numid")
     if not list_id and inherited:
         list_id = inherited.list_id
-    level = value(numbers, "ilvl")
-    return ListPlace(list_id, level=int(level) if level.isdecimal() else 0)
+    written_level = value(numbers, "ilvl")
+    level = int(written_level) if written_level.isdecimal() else 0
+    return ListPlace(list_id, level)
 
 
 def read_styles(root: etree._Element | None) -> Styles:
@@ -289,8 +290,10 @@ def _marker(numbered_list: _List, level: _Level, counts: Sequence[int | None]) -
         index = int(placeholder[1]) - 1
         referred = numbered_list.level(index)
         count = counts[index]
-        style = _FORMATS.get(referred.style, "1")
-        return format_number(referred.start if count is None else count, style)
+        if count is None:
+            # The level has no item so far.
+            count = referred.start
+        return format_number(count, _FORMATS.get(referred.style, "1"))
 
     return _PLACEHOLDER.sub(number, level.text).strip()
 
@@ -328,6 +331,7 @@ def _list(
         levels |= _levels(override)
         start = override.find("startoverride")
         if start is not None:
+            # It does not go on where another list of its family has ended.
             restarts.add(number)
             level = levels.get(number, _Level())
             levels[number] = replace(level, start=_integer(start.get("val")))

@@ -56,7 +56,7 @@ class _ListItem:
 
 
 _DEEPEST_LIST = 9
-# Empty paragraphs are scene breaks if there are at least so many others to one, else spacing.
+# Empty paragraphs are scene breaks if at most one paragraph in this many is empty, else spacing.
 _PARAGRAPHS_FOR_ONE_BREAK = 6
 # "......  17", "\t17"
 _PAGE_AT_END = re.compile(

@@ -271,7 +271,7 @@ class LinkedDocuments:
         if not link.is_reference:
             return False
         if is_declared:
-            # A link from one note to another is none.
+            # A link from one note to another is no reference.
             return link.paragraph not in self._declared_notes[link.path]
         characters_around = len(link.paragraph_text) - len(link.words)
         if characters_around < _LEAST_AROUND or not self._leads_forward(link):

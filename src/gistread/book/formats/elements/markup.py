@@ -42,7 +42,7 @@ _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 # War and Peace in one file has about 60,000. A kilobyte of an archive can unpack to millions, which
 # fill the memory.
 _MOST_TAGS = 400_000
-# A file with more tags has at least so many characters to one tag: a long text has long paragraphs.
+# A longer text may have more tags: one for this many characters.
 _CHARACTERS_OF_A_TAG = 12
 
 # "<a id='x'/>"
@@ -418,6 +418,7 @@ def _flatten(data: bytes) -> bytes:
         if name in _VOID or name in _UNNESTED:
             return match[0]
         if slash and name in open_names:
+            # This also closes the elements inside that are still open.
             while open_names.pop() != name:
                 pass
             return match[0]

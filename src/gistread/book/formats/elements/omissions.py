@@ -87,6 +87,7 @@ def omission_by_name(element: etree._Element, name: str) -> Omission | None:
 
 def omission_by_attributes(element: etree._Element, types: Types) -> Omission | None:
     """What an element leaves out for its type, role, class or style; None if it is read."""
+    # Notes are hidden only because reading programs show them in a window.
     if semantics.is_invisible(element) and not types & semantics.NOTES_TYPES:
         return Omission(HIDDEN, words_in(element))
     classes = semantics.classes_of(element)

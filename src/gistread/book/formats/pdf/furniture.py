@@ -241,7 +241,7 @@ _FEWEST_LINE_NUMBERS = 4  # On a page
 _LINE_NUMBER_STEPS = (1, 2, 3, 4, 5, 10)
 # Share of the steps from number to number that are the usual one
 _LEAST_STEPS_SHARE = 0.8
-_EDGE_OUTLIERS = 20  # One in so many runs sticks out
+_EDGE_OUTLIERS = 20  # One run in this many may stick out of the text
 
 
 def without_line_numbers(pages: Sequence[PdfPage]) -> list[PdfPage]:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from gistread.book.formats.pdf.segments import Segment
 
-_EDGE_OUTLIERS = 20  # One in so many segments of a page sticks out
+_EDGE_OUTLIERS = 20  # One segment in this many may stick out of the text
 _LEAST_COLUMN_POINTS = 90.0
 _STEP_POINTS = 2  # Of the search
 _SAME_GAP_POINTS = 3  # Places this near are in one gap

@@ -22,7 +22,7 @@ _SPACE_EMS = 0.12  # Least gap between words
 _CELL_GAP_EMS = 1.8  # Least gap between cells
 _LEAST_RAISED_EMS = 0.15
 _LEAST_LOWERED_EMS = 0.08
-_EDGE_OUTLIERS = 10  # One in so many lines of a column sticks out
+_EDGE_OUTLIERS = 10  # One line in this many may stick out of a column
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ def _line(page: int, segments: list[Segment]) -> TextLine:
 
 
 def _cells_of(page: int, segments: list[Segment]) -> list[list[TextLine]]:
-    """The lines of each cell of a table row; a segment that is none has one cell."""
+    """The lines of each cell of a table row; a segment without cells is a cell itself."""
     cells: list[list[TextLine]] = []
     for segment in segments:
         segments_by_cell = segment.cells or [[segment]]
@@ -206,13 +206,13 @@ def _gaps(runs: Sequence[TextRun]) -> list[float]:
 
 
 def _ids_of_continuations(segments: Sequence[Segment]) -> set[int]:
-    """Ids of the runs to the right of the one before them in the file."""
-    return {
-        id(run)
-        for segment in segments
-        for before, run in pairwise(segment.runs)
-        if before.left <= run.left
-    }
+    """Ids of the runs that follow, in the file, a run to their left."""
+    ids: set[int] = set()
+    for segment in segments:
+        for before, run in pairwise(segment.runs):
+            if before.left <= run.left:
+                ids.add(id(run))
+    return ids
 
 
 def _spaced(

@@ -205,7 +205,7 @@ def _begins_first_cell(above: list[_Row], rows: list[_Row]) -> bool:
     other_cell_is_between = any(
         first.baseline + 1 < part.baseline < upper.baseline for part in segments
     )
-    # The gap is one between the lines of a cell: as wide as the next one, or beside another cell.
+    # The lines of a cell have equal gaps, unless a line of another cell stands between them.
     next_gap = first.baseline - second.baseline
     return other_cell_is_between or abs(next_gap - gap) < _SAME_GAP_POINTS
 

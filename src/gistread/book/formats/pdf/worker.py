@@ -68,7 +68,7 @@ _DISTILLED = re.compile("Ghostscript|Distiller")
 _METADATA = ("Title", "Author")
 
 _MOST_ENTRIES = 20_000  # Of an outline
-_MOST_DEPTH = 12  # Likewise
+_MOST_DEPTH = 12  # Levels of an outline
 _FEW_RUNS = 2  # A page with no more may be a picture
 _PICTURE_DEPTH = 2  # Forms inside forms that are searched for pictures
 _FARTHEST_POINTS = 20_000  # Possible positions of a run; PDF allows 14,400
@@ -81,7 +81,7 @@ _SMALL_CAPITAL_HEIGHT = 0.85
 
 _LINES_TO_TRY = 12  # Lines that show whether spaces are only distances
 _LEAST_SPACE_EMS = 0.1
-_NO_SPACE_SHARE = 0.7  # A space that is narrower, relative to the least, is none
+_NO_SPACE_SHARE = 0.7  # A space narrower than this share of the least space is dropped
 _MOST_TIGHTENED_EMS = 0.03  # If letters are set closer, narrow spaces are spaces too
 _WIDE_GAP_EMS = 1.3
 _CLOSE_EMS = 0.55  # Average advance of running text, spaces included, is less
