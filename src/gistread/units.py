@@ -17,6 +17,8 @@ _LEAST_MINUTES_S = 90  # Shorter durations are shown in seconds
 _LEAST_WHOLE_HOURS = 10  # Longer ones are shown without minutes
 _HALF_HOUR_MIN = 30
 _LEAST_PERCENT = 0.01
+_WHOLE_TOKENS = 10  # Tokens a second that are shown without decimals
+_WHOLE_SECONDS = 10  # Seconds a token that are shown without decimals
 _BARS = "▁▂▃▄▅▆▇"  # A full block would join those of the rows above and below
 
 
@@ -42,6 +44,21 @@ def format_duration(seconds: float) -> str:
     if not minutes:
         return f"{hours} h"
     return f"{hours} h {minutes} min"
+
+
+def format_rate(tokens_per_s: float) -> str:
+    """A pace of a model above 0, in seconds a token if it is slow.
+
+    >>> format_rate(41.2), format_rate(2.34), format_rate(0.05)
+    ('41 tok/s', '2.3 tok/s', '20 s a token')
+    """
+    if tokens_per_s >= _WHOLE_TOKENS:
+        return f"{tokens_per_s:.0f} tok/s"
+    if tokens_per_s >= 1:
+        return f"{tokens_per_s:.1f} tok/s"
+    seconds = 1 / tokens_per_s
+    digits = 0 if seconds >= _WHOLE_SECONDS else 1
+    return f"{seconds:.{digits}f} s a token"
 
 
 def iso_time(seconds: float) -> str:

@@ -193,10 +193,22 @@ def test_a_name_may_be_shortened_as_long_as_it_means_one_model(home: Path) -> No
         ("", "is empty"),
         ("a\0b", "is empty"),
         ("x" * 5000, "No such file or model"),
+        ("localhost:8092", "'localhost:8092'\nDid you mean http://localhost:8092?"),
+        ("10.0.0.5:8080/v1", "Did you mean http://10.0.0.5:8080/v1?"),
         ("starter", "gistread models get starter"),
         ("~nobody-of-this-name/m", "No such file or model"),
     ],
-    ids=["unknown", "no file", "empty", "nul", "long", "starter", "no home"],
+    ids=[
+        "unknown",
+        "no file",
+        "empty",
+        "nul",
+        "long",
+        "host",
+        "lan",
+        "starter",
+        "home",
+    ],
 )
 def test_an_unknown_name_is_an_error_that_lists_the_models(
     home: Path, spec: str, message: str

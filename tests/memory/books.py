@@ -1,6 +1,7 @@
 """Small books for tests, made of given paragraphs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 
@@ -40,6 +41,15 @@ def make_book(
         authors=("Somebody",),
         language=language,
     )
+
+
+def with_chapter_titles(book: Book, *titles: str) -> Book:
+    """The book with these titles of its chapters."""
+    chapters = [
+        replace(chapter, title=title)
+        for chapter, title in zip(book.chapters, titles, strict=True)
+    ]
+    return replace(book, chapters=tuple(chapters))
 
 
 def prose(words: int, *, seed: int = 0) -> str:

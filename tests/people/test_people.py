@@ -19,7 +19,7 @@ from gistread.people.mentions import _count_lower_case_words, find_names, suppor
 from gistread.sample import story_path
 from gistread.store.model import NameCorrection
 from tests.benchmarks.names import DATA, MAIN_CHARACTERS, main_people
-from tests.memory.books import make_book
+from tests.memory.books import make_book, with_chapter_titles
 
 _NOVELS = tomllib.loads(MAIN_CHARACTERS.read_text("utf-8"))
 needs_novels = pytest.mark.skipif(
@@ -161,6 +161,16 @@ def test_people_are_looked_up_by_any_form_case_or_accent(index: Index) -> None:
     assert [entity.name for entity in index.find("mrs penn")] == ["Mrs. Penn"]
     assert index.find("Pénn") == index.find("Penn")
     assert index.find("Lizzy") == index.find("Elizabeth") != []
+
+
+def test_an_imprint_names_nobody() -> None:
+    book = make_book(
+        ["It rained."],
+        ["Mr. Penn rang the bell, and Mr. Penn went home."],
+        ["Made by Mr. Ames in Tidney. Mr. Ames of Tidney designed it."],
+    )
+    book = with_chapter_titles(book, "I", "II", "Colophon")
+    assert [entity.name for entity in index_of(book).entities] == ["Mr. Penn"]
 
 
 def test_a_card_has_places_chapters_and_company(index: Index, book: Book) -> None:

@@ -10,7 +10,7 @@ from gistread.memory.sizes import unread_memory
 from gistread.readers.citations import cite, nearest_sentences
 from gistread.readers.evidence import TellingSentences, telling_passage
 from gistread.readers.references import References
-from tests.memory.books import make_book
+from tests.memory.books import make_book, with_chapter_titles
 from tests.readers.memories import FACTS, make_memory
 
 MEMORY = make_memory()
@@ -86,6 +86,20 @@ def test_a_heading_is_no_source() -> None:
     )
     assert "The Lime Kiln" not in [citation.quote for citation in citations]
     assert citations[0].quote.startswith("He was lying in the kiln")
+
+
+def test_an_imprint_is_no_source() -> None:
+    book = make_book(
+        ["# Imprint", "This ebook of the lighthouse is free of the keeper’s rights."],
+        ["# I", "At night he rowed away. It rained upon the sea."],
+    )
+    book = with_chapter_titles(book, "Imprint", "I")
+    memory = GistMemory(book, PageSize(50, 150), "")
+    question = "What did the keeper of the lighthouse do?"
+    nearest = nearest_sentences(
+        "The keeper rowed away.", question, memory, [(0, len(book.text))], excluded=()
+    )
+    assert [citation.quote for citation, _ in nearest] == ["At night he rowed away."]
 
 
 def test_a_number_alone_is_no_source_nor_the_label_of_an_item() -> None:

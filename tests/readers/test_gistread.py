@@ -271,10 +271,10 @@ async def test_the_second_answer_of_an_unreliable_model_is_checked() -> None:
     assert end.quoted
 
 
-def test_of_an_imprint_only_what_shares_a_word_with_the_question_is_shown() -> None:
+def test_an_imprint_is_searched_only_for_the_edition() -> None:
     builder = BookBuilder()
     for title, text in (
-        ("Imprint", "Set in Garamond by hand."),
+        ("Imprint", "Set in Garamond by hand, and published by Bell & Co."),
         ("I", "Nora rang the bell."),
         ("Colophon", "The end."),
     ):
@@ -292,8 +292,9 @@ def test_of_an_imprint_only_what_shares_a_word_with_the_question_is_shown() -> N
 
     assert "Garamond" not in shown("Who rang the bell?")
     assert "Nora" in shown("Who rang the bell?")
-    assert "Set in Garamond" in shown("Which hand was it set in?")
+    assert "Garamond" not in shown("Whose hand rang the bell?")
     assert "Garamond" not in shown("What does the colophon say?")
+    assert "published by Bell" in shown("Who published it?")
 
 
 LONG = make_book(

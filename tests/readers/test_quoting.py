@@ -95,6 +95,20 @@ async def test_who_somebody_is_is_told_by_the_sentence_that_introduces_them() ->
     assert again.answer == end.answer
 
 
+async def test_a_quoted_speech_that_goes_on_gets_its_closing_mark() -> None:
+    book = make_book(
+        ["“And where is old Walton now? He owes me a hat,” said the clerk."]
+    )
+    asking = Asking(
+        "Who is Walton?", unread_memory(book), FakeEngine(), Steering(), OPTIONS
+    )
+    events = [event async for event in METHODS["quoting"].reader()(asking)]
+    assert answered(events).answer == (
+        "No sentence says plainly who or what Walton is. "
+        "The nearest: “And where is old Walton now?”"
+    )
+
+
 async def test_a_name_that_the_text_lacks_is_said_to_be_missing() -> None:
     engine = FakeEngine()
     events = await ask("Who is Napoleon?", engine)

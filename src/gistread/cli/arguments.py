@@ -85,7 +85,7 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
 def add_memory(parser: argparse.ArgumentParser) -> None:
     with _actions(parser) as action:
         add_book(action("list", help="list the memories of a book (default)"))
-        remove = action("rm", help="delete a memory; on a terminal after asking")
+        remove = action("rm", help="delete a memory, after asking")
         add_book(remove)
         _add_memory(remove)
         remove.add_argument("-y", "--yes", action="store_true", help="do not ask")

@@ -29,7 +29,13 @@ from gistread.errors import EngineError, ExitStatus
 from gistread.memory.check_results import CheckResult
 from gistread.memory.model import ReadingMode
 from gistread.memory.sizes import expected_pace
-from gistread.units import counted, fields, format_duration, format_size
+from gistread.units import (
+    counted,
+    fields,
+    format_duration,
+    format_rate,
+    format_size,
+)
 
 _NOVEL_WORDS = 100_000
 # Instruction sets by Linux's names, and llama.cpp's. AMX is left out: virtual machines often report
@@ -218,8 +224,8 @@ def _placement_rows(info: EngineInfo) -> Iterator[tuple[str, str]]:
 
 def _pace_rows(info: EngineInfo) -> Iterator[tuple[str, str]]:
     if info.rates is not None:
-        yield "prefill", f"{info.rates.prefill:.0f} tok/s"
-        yield "decode", f"{info.rates.decode:.0f} tok/s"
+        yield "prefill", format_rate(info.rates.prefill)
+        yield "decode", format_rate(info.rates.decode)
     for reading in ReadingMode:
         words_per_s = expected_pace(info, reading).words_per_s
         if words_per_s:

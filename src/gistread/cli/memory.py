@@ -20,7 +20,7 @@ from gistread.cli.output import report, say
 from gistread.config import Config
 from gistread.engine.model_search import plain_name
 from gistread.engine.models import find_source
-from gistread.errors import EngineError, GistreadError
+from gistread.errors import EngineError, GistreadError, UsageError
 from gistread.library.figures import describe_memory
 from gistread.memory.front_matter import sections_ahead, without_imprint
 from gistread.memory.model import DEFAULT_FOCUS, GistMemory, GistSource, MemoryEntry
@@ -47,12 +47,13 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _confirm_removal(header: MemoryHeader, *, yes: bool) -> None:
-    """Ask before hours of work are deleted; without a terminal the command alone decides.
-
-    Raises InterruptError.
-    """
-    if yes or not sys.stdin.isatty():
+    """Ask before hours of work are deleted, unless `yes`. Raises UsageError, InterruptError."""
+    if yes:
         return
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "Deleting a memory needs --yes: standard input is no terminal."
+        )
     sections = counted(header.pages, "section")
     sys.stderr.write(f"Delete {sections} that {header.model_name} has read? [y/N] ")
     sys.stderr.flush()

@@ -9,7 +9,7 @@ from gistread.cli.output import is_quiet, sanitize, say
 from gistread.engine.protocol import EngineState, Phase
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import ROUGH_PAGES
-from gistread.units import format_duration, progress_bar
+from gistread.units import format_duration, format_rate, progress_bar
 
 _REDRAWN_EVERY_S = 0.1
 _PRINTED_EVERY_S = 10.0  # Without a terminal
@@ -69,7 +69,7 @@ def reading_line(memory: GistMemory, state: EngineState, left_s: float | None) -
     share = read / max(1, len(memory.book.text))
     parts = [f"section {len(pages) + 1} of ~{memory.estimated_pages}"]
     if state.tokens_per_s:
-        parts.append(f"{state.tokens_per_s:.0f} tok/s")
+        parts.append(format_rate(state.tokens_per_s))
     if left_s is not None:
         about = "about " if len(memory.entries) < ROUGH_PAGES else ""
         parts.append(f"{about}{format_duration(left_s)} left")
@@ -89,6 +89,6 @@ def engine_line(state: EngineState, model: str) -> str:
             return f"reading the prompt{share}"
         case Phase.DECODE:
             if state.tokens_per_s:
-                return f"answering · {state.tokens_per_s:.0f} tok/s"
+                return f"answering · {format_rate(state.tokens_per_s)}"
             return "answering"
     return state.notice

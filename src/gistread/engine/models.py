@@ -21,7 +21,12 @@ from gistread.engine.model_search import (
     starter_path,
 )
 from gistread.engine.protocol import Engine
-from gistread.engine.remote.address import ServerAddress, is_address, parse_address
+from gistread.engine.remote.address import (
+    ServerAddress,
+    is_address,
+    meant_address,
+    parse_address,
+)
 from gistread.errors import EngineError
 from gistread.paths import Paths, default_paths
 from gistread.units import format_list
@@ -78,7 +83,9 @@ def resolve_model(spec: str, *, usable: bool = True) -> Path:
         # An unusable model is named below if there is no other.
         candidates = [model for model in models if model.usable] or models
     if not candidates:
-        raise EngineError(f"No such file or model: {spec!r}", _models_hint())
+        address = meant_address(spec)
+        hint = f"Did you mean {address}?" if address else _models_hint()
+        raise EngineError(f"No such file or model: {spec!r}", hint)
     if len(candidates) > 1:
         raise EngineError(
             f"{spec!r} is ambiguous: {_names(candidates)}.",

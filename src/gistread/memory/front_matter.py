@@ -83,6 +83,17 @@ def story_of(book: Book) -> tuple[int, int]:
     return 0, len(book.text)
 
 
+def without_imprint_of(book: Book) -> tuple[int, int]:
+    """(start, end) of the text without title page, contents and imprint; notes stay.
+
+    Of all text if that is empty.
+    """
+    start, end = front_matter_end(book), imprint_start(book)
+    if book.text[start:end].strip():
+        return start, end
+    return 0, len(book.text)
+
+
 def _heading_after_titles(book: Book, chapter: Chapter) -> int:
     """Offset of the first heading within a book's first chapter, after title page and contents.
 

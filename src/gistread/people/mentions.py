@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from gistread.book.model import Book, ParagraphKind
-from gistread.memory.front_matter import front_matter_end
+from gistread.memory.front_matter import without_imprint_of
 from gistread.memory.guard import capitals_mark_names
 from gistread.people.contexts import context_of
 from gistread.search.tokens import stop_words
@@ -283,11 +283,12 @@ def _name_words(runs: Iterable[_Run], lower_case: Mapping[str, int]) -> _NameWor
 
 
 def _prose(book: Book, start: int) -> Iterator[tuple[int, int]]:
-    """The paragraphs from `start` on that are neither headings nor code."""
-    story_start = max(start, front_matter_end(book))
+    """The paragraphs from `start` on without headings, code and imprint."""
+    part_start, part_end = without_imprint_of(book)
+    first = max(start, part_start)
     for paragraph in book.paragraphs:
         is_text = paragraph.kind not in (ParagraphKind.HEADING, ParagraphKind.CODE)
-        if is_text and paragraph.start >= story_start:
+        if is_text and first <= paragraph.start < part_end:
             yield paragraph.start, paragraph.end
 
 

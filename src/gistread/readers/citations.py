@@ -15,6 +15,7 @@ from gistread.errors import EngineError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import (
     Passage,
+    Span,
     join,
     overlaps,
     sentences_of,
@@ -29,6 +30,7 @@ from gistread.readers.evidence import (
     citation_of,
     statement_spans,
 )
+from gistread.readers.ranking import searched_part
 from gistread.readers.thread import REFERENCE, without_options
 from gistread.search.ranked import Relevance
 from gistread.search.tokens import code_of, language_of
@@ -96,16 +98,27 @@ def nearest_sentences(
     if not is_list:
         parts.insert(0, answer)
     parts = list(dict.fromkeys(parts))
+    searched = searched_part(question, memory.book)
     if excluded is not None:
         queries = [f"{question} {part}" for part in parts]
-        elsewhere = _told_elsewhere(queries, memory, excluded)
+        elsewhere = _told_elsewhere(queries, memory, searched, excluded)
         places = join({*places, *elsewhere}, memory.book)
-    evidence = Evidence(question, memory, places)
+    # What was shown may have the imprint, too.
+    within = list(_within(searched, places))
+    evidence = Evidence(question, memory, within or places)
     scores: dict[Citation, float] = {}
     for part in parts:
         for citation, score in evidence.ranked(part):
             scores[citation] = max(score, scores.get(citation, 0.0))
     return sorted(scores.items(), key=lambda scored: -scored[1])
+
+
+def _within(part: Span, places: Iterable[Passage]) -> Iterator[Passage]:
+    """The parts of places that are in a part of the book."""
+    part_start, part_end = part
+    for start, end in places:
+        if start < part_end and part_start < end:
+            yield max(start, part_start), min(end, part_end)
 
 
 def leading(ranked: Sequence[tuple[Citation, float]]) -> tuple[Citation, ...]:
@@ -115,11 +128,17 @@ def leading(ranked: Sequence[tuple[Citation, float]]) -> tuple[Citation, ...]:
 
 
 def _told_elsewhere(
-    queries: Iterable[str], memory: GistMemory, excluded: Sequence[Passage]
+    queries: Iterable[str],
+    memory: GistMemory,
+    part: Span,
+    excluded: Sequence[Passage],
 ) -> Iterator[Passage]:
-    """The passages of the book nearest to the queries: a model may know more than it was shown."""
+    """The passages in a part of the book that are nearest to the queries.
+
+    A model may know more than it was shown.
+    """
     book = memory.book
-    passages = split_into_passages(book)
+    passages = split_into_passages(book, *part)
     texts = [book.text[start:end] for start, end in passages]
     relevance = Relevance(texts, book.language)
     for query in queries:

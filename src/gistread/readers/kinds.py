@@ -65,6 +65,11 @@ def asks_how_all_ends(question: str) -> bool:
     return bool(pattern("asks_how_all_ends").fullmatch(without_options(question)))
 
 
+def asks_about_edition(question: str) -> bool:
+    """Whether a question asks for what an imprint tells: who published or translated the book."""
+    return bool(pattern("asks_about_edition").search(without_options(question)))
+
+
 def asks_for_story(question: str) -> bool:
     """Whether a question asks for the story so far, and for nothing in particular."""
     return bool(pattern("asks_for_the_story").fullmatch(without_options(question)))

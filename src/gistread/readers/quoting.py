@@ -24,6 +24,7 @@ from gistread.readers.ranking import rank
 from gistread.readers.recap import SHORT_RECAP_WORDS, own_story, recap
 from gistread.readers.thread import without_options
 from gistread.store.model import NO_PLAIN_SENTENCE, Citation
+from gistread.units import close_speech
 
 NAME = "quoting"
 _STORY = "The story so far, in the book's own sentences:"
@@ -151,8 +152,11 @@ def quote_introductions(introduced: Introductions, text: BookText) -> ReaderEven
 def _introduction(introduced: Introductions, text: BookText) -> str:
     """The introducing sentence, with a warning if it only names somebody."""
     book = text.memory.book.text
-    quotes = [book[start:end] for start, end in introduced.sentences]
-    quoted = " ".join(" ".join(quotes).split())
+    quotes = [
+        close_speech(" ".join(book[start:end].split()))
+        for start, end in introduced.sentences
+    ]
+    quoted = " ".join(quotes)
     if not quoted:
         return _NOTHING
     if introduced.tells:

@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from itertools import cycle
 
 from gistread.book.model import Book
-from gistread.memory.front_matter import back_matter_start, front_matter_end
+from gistread.memory.front_matter import (
+    back_matter_start,
+    front_matter_end,
+    without_imprint_of,
+)
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, overlaps, split_into_passages
+from gistread.memory.passages import Passage, Span, overlaps, split_into_passages
 from gistread.readers.book_text import share_of
 from gistread.readers.introductions import Introductions, introductions
-from gistread.readers.kinds import quantity_asked_for
+from gistread.readers.kinds import asks_about_edition, quantity_asked_for
 from gistread.readers.phrases import pattern
 from gistread.readers.thread import Thread, retrieval_context
 from gistread.search.ranked import Relevance
@@ -29,7 +33,7 @@ _QUANTITY_WEIGHT = 0.5
 class Ranked:
     """The book's passages, ranked for a question."""
 
-    # Nearest first; all of them except unrelated front and back matter
+    # Nearest first; without imprint and unrelated notes
     passages: tuple[Passage, ...]
     # Numbers of the pages that share something with the question, nearest first
     pages: tuple[int, ...]
@@ -47,7 +51,7 @@ def rank(
     those with a number of its kind. As slow as `Relevance`.
     """
     book = memory.book
-    passages = _passages_of(memory)
+    passages = _passages_of(memory, searched_part(question, book))
     texts = [book.text[start:end] for start, end in passages]
     scores = Relevance(texts, book.language).scores(
         question,
@@ -56,7 +60,7 @@ def rank(
         weights=_weights(question, passages, book),
     )
     order = scores.order
-    # Passages of a title page or an imprint count only if they share a word with the question.
+    # Notes, and an imprint that is searched, count only if they share a word with the question.
     story = range(front_matter_end(book), back_matter_start(book))
     fitting = [
         index for index in order if scores.alone[index] or passages[index][0] in story
@@ -97,13 +101,27 @@ def reusable_passages(
     return list(seen)
 
 
-def _passages_of(memory: GistMemory) -> list[Passage]:
-    """The passages of the book. None crosses the end of a page, so that pages can be ranked."""
+def searched_part(question: str, book: Book) -> Span:
+    """The part of the book that may answer a question: an imprint tells only of the edition."""
+    if asks_about_edition(question):
+        return 0, len(book.text)
+    return without_imprint_of(book)
+
+
+def _passages_of(memory: GistMemory, part: Span) -> list[Passage]:
+    """The passages of a part of the book.
+
+    None crosses the end of a page, so that pages can be ranked.
+    """
     book = memory.book
+    part_start, part_end = part
+    pages = [(entry.page.start, entry.page.end) for entry in memory.entries]
+    pages.append((memory.read_until, len(book.text)))
     passages: list[Passage] = []
-    for entry in memory.entries:
-        passages += split_into_passages(book, entry.page.start, entry.page.end)
-    passages += split_into_passages(book, memory.read_until)
+    for page_start, page_end in pages:
+        start, end = max(page_start, part_start), min(page_end, part_end)
+        if start < end:
+            passages += split_into_passages(book, start, end)
     return passages
 
 

@@ -17,6 +17,10 @@ _USUAL_PORTS = {"http": 80, "https": 443}  # By scheme
 # Endpoint paths that people copy from examples; they are removed.
 _ENDPOINTS = ("/chat/completions", "/completions", "/models")
 _FINGERPRINT_CHARACTERS = 32  # As those of local models have
+# "localhost:8092", "[::1]:8092/v1"; the port tells it from most names of models
+_WITHOUT_SCHEME = re.compile(
+    r"(?:localhost|(?:[\w.-]+|\[[0-9a-f:]+\]):\d{2,5})(?:[/#]\S*)?", re.IGNORECASE
+)
 _FORM = "Write http://localhost:8080/v1#model."
 
 
@@ -76,6 +80,18 @@ def is_address(spec: str) -> bool:
     """Whether this is the address of a server, valid or not."""
     scheme, separator, _ = spec.strip().partition("://")
     return bool(separator) and scheme.casefold() in _USUAL_PORTS
+
+
+def meant_address(spec: str) -> str:
+    """The address that a specification without `http://` means; empty if it names no server.
+
+    >>> meant_address("localhost:8092"), meant_address("qwen2.5:7b")
+    ('http://localhost:8092', '')
+    """
+    typed = spec.strip()
+    if not _WITHOUT_SCHEME.fullmatch(typed):
+        return ""
+    return f"http://{typed}"
 
 
 def parse_address(spec: str) -> ServerAddress:
