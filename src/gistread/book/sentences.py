@@ -122,6 +122,7 @@ class _Stop:
 
 
 def _stop_at(text: str, dot: int, end: int) -> _Stop:
+    """The full stop at `dot`; the text after it begins at `end`."""
     before = text[max(0, dot - _LOOK_BACK) : dot]
     match = _LAST_WORD.search(before)
     word = match[0] if match else ""

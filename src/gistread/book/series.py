@@ -81,10 +81,10 @@ def _check_distinct(volumes: Sequence[Book], series_name: str) -> None:
     """Raises BookError if two volumes have the same text."""
     digests = [volume.sha256 for volume in volumes]
     for number, digest in enumerate(digests, start=1):
-        first = digests.index(digest) + 1
-        if first < number:
+        first_number = digests.index(digest) + 1
+        if first_number < number:
             raise BookError(
-                f"Volumes {first} and {number} of {series_name} have the same text.",
+                f"Volumes {first_number} and {number} of {series_name} have the same text.",
                 "List each volume once.",
             )
 
@@ -115,7 +115,7 @@ def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
 
 
 def _parse_toml(stream: BinaryIO, name: str) -> dict[str, Any]:
-    """Raises BookError."""
+    """The record in a series file. Raises BookError."""
     try:
         data = stream.read(_LIMIT_BYTES + 1)
     except OSError as error:

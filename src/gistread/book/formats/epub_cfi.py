@@ -392,6 +392,10 @@ def _chunks_of(root: etree._Element) -> Iterator[tuple[tuple[str, ...], str]]:
 def _chunks_in(
     element: etree._Element, steps: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The steps to each chunk inside an element, and its characters.
+
+    The step to the characters after the n-th child is 2n + 1.
+    """
     if local_name(element) in _WITHOUT_TEXT:
         return
     if element.text:

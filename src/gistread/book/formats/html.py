@@ -53,6 +53,7 @@ _IS_XHTML = re.compile(
     re.I | re.S,
 )
 EMBEDDED = "embedded:"  # Prefix of the sources of pictures inside the page itself
+_DATA_SCHEME = "data:"
 _CATALOGUE_TITLES = ("dc.title", "dcterms.title", "citation_title")
 _OTHER_TITLES = ("og:title", "title")
 _AUTHORS = (
@@ -140,6 +141,7 @@ def _language(root: etree._Element, meta: dict[str, list[str]]) -> str:
 
 
 def _authors(meta: dict[str, list[str]]) -> tuple[str, ...]:
+    """The names of the authors in <meta> elements, in reading order."""
     names: list[str] = []
     for value in _first_present(meta, _AUTHORS):
         # Some pages name their author by a link or a handle.
@@ -227,11 +229,12 @@ def embedded_picture(data: bytes, source: str) -> str:
 
 def _embedded(root: etree._Element) -> list[etree._Element]:
     """The pictures whose bytes are in the page."""
-    return [
-        image
-        for image in elements_named(root, "img")
-        if (image.get("src") or "").lstrip()[:5].lower() == "data:"
-    ]
+    return list(filter(_is_embedded, elements_named(root, "img")))
+
+
+def _is_embedded(image: etree._Element) -> bool:
+    source = (image.get("src") or "").lstrip()
+    return source[: len(_DATA_SCHEME)].lower() == _DATA_SCHEME
 
 
 _MOST_PARTS = 10_000

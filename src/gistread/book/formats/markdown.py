@@ -101,6 +101,7 @@ def _excess(text: str) -> str:
 
 
 def _parser() -> MarkdownIt:
+    """A parser of CommonMark with tables, notes and lists of definitions."""
     # Any link and HTML is allowed: links are never followed unasked, and HTML is data.
     parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _USUAL_DEPTH})
     parser.enable(["table", "strikethrough"])

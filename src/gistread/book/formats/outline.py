@@ -310,6 +310,7 @@ def _with_entries(candidates: list[Candidate], text: _Text) -> list[Candidate]:
             lines.append(_line_heading(index, block, "entry"))
     if len(lines) < _FEWEST_UNNUMBERED:
         return candidates
+    # Candidates before are only entries of the contents.
     after_contents = [c for c in candidates if c.index >= contents_end]
     return _in_order([*after_contents, *lines])
 

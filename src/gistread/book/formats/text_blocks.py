@@ -252,12 +252,14 @@ def _indented_parts(lines: list[str]) -> list[list[str]]:
     if starts[0] > 0:
         # The first lines continue a paragraph from before, or begin one without an indent.
         starts.insert(0, 0)
-    return [lines[start:end] for start, end in pairwise([*starts, len(lines)])]
+    ends = [*starts[1:], len(lines)]
+    return [lines[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def _classify(lines: list[str], wrapping: _Wrapping, gap: int) -> Iterator[TextBlock]:
     """One block of lines; a block for each if a scene break is the first or last of them."""
-    if len(lines) == 1 or is_break(lines[0]) or is_break(lines[-1]):
+    has_break = is_break(lines[0]) or is_break(lines[-1])
+    if len(lines) == 1 or has_break:
         yield from _single_lines(lines, gap)
     else:
         yield TextBlock(tuple(lines), _kind_of_group(lines, wrapping), gap)

@@ -526,7 +526,7 @@ def _equation(element: etree._Element, tag: str = "mrow") -> etree._Element:
         equation.append(_sign(element, name))
         if name != "acc" and value(element, f"{name}pr/pos") == "bot":
             equation.tag = "munder"
-    elif name == "nary" and len(equation):
+    elif name == "nary" and len(equation):  # It has limits or an operand
         return _with_operator(equation, _sign(element, name))
     return equation
 

@@ -42,7 +42,7 @@ def equation_text(equation: etree._Element) -> str:
     """The text of a <math> element; empty if it has neither signs nor a description."""
     if _has_stray_text(equation):
         return f" {text_without(equation, _SCRIPTS)} "
-    text = " ".join(_text(equation, 0).split())
+    text = " ".join(_text(equation, depth=0).split())
     if text:
         return text
     for annotation in elements_named(equation, "annotation"):
@@ -74,7 +74,7 @@ def unread_sources(equation: etree._Element) -> list[etree._Element]:
     unread = [part for part in equation.iter() if local_name(part) in _UNREAD]
     nested = {inner for part in unread for inner in part.iterdescendants()}
     outer = [part for part in unread if part not in nested]
-    has_signs = bool(_text(equation, 0).strip())
+    has_signs = bool(_text(equation, depth=0).strip())
     if has_signs:
         return outer
     return outer[1:]  # The first one is shown instead.

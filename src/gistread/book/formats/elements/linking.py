@@ -297,7 +297,10 @@ class LinkedDocuments:
         return False
 
     def _has_its_number(self, link: _Link, note: ParagraphRange) -> bool:
-        """Whether the note begins with the reference's sign, attached to the word before it."""
+        """Whether the note begins with the sign of the reference.
+
+        The reference must stand right after a word, or in brackets.
+        """
         before = link.paragraph_text[link.start - 1 : link.start]
         is_bare = link.words[:1] not in _BRACKETS
         if not before or (before.isspace() and is_bare):

@@ -113,16 +113,16 @@ def omission_by_attributes(element: etree._Element, types: Types) -> Omission | 
 
 def is_list_of_links(element: etree._Element) -> bool:
     """Whether an element has only links and headings, as a table of contents, and no prose."""
-    words_of_links = [words_in(link) for link in elements_named(element, "a")]
-    if not words_of_links or max(words_of_links) > _LONGEST_LINK:
+    link_lengths = [words_in(link) for link in elements_named(element, "a")]
+    if not link_lengths or max(link_lengths) > _LONGEST_LINK:
         return False
-    words_of_titles = [
+    heading_lengths = [
         words_in(inner)
         for inner in element.iter()
         if local_name(inner) in semantics.HEADINGS
     ]
-    linked = sum(words_of_links) + sum(words_of_titles)
-    return linked >= _LEAST_LINKED * words_in(element)
+    words_in_both = sum(link_lengths) + sum(heading_lengths)
+    return words_in_both >= _LEAST_LINKED * words_in(element)
 
 
 def is_page_number(text: str) -> bool:

@@ -156,6 +156,7 @@ class _Walker:
     def _count_unread(self, root: etree._Element) -> None:
         """Count the words that no method of this class has read: a safety net."""
         if _length(root) == self._collector.characters:
+            # All characters were read or counted as left out.
             return
         from gistread.word_patterns import WORD  # imported here: few pages need it
 
@@ -332,6 +333,7 @@ class _Walker:
         )
 
     def _continues_initial(self, paragraph: ParsedParagraph) -> bool:
+        """Whether a paragraph goes on with the word of the initial before it."""
         if self._initial_index is None:
             return False
         is_last = self._initial_index == len(self.document.paragraphs) - 1

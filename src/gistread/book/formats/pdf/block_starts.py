@@ -128,9 +128,9 @@ def _begins_when_outdented(lines: Sequence[TextLine], index: int, block: Block) 
 def _is_next_speech(
     line: TextLine, has_ended: bool, block: Block, layout: PageLayout
 ) -> bool:
-    """Whether the line above is a full first line that ends a sentence, and this is indented too.
+    """Whether an indented line is the next speech of a dialogue.
 
-    In dialogue, it is the next paragraph.
+    The paragraph above is then one full line, indented as well, that ends a sentence.
     """
     is_indented = line.left > block.left + INDENT_EMS * line.size
     follows_first_line = len(block.lines) == 1

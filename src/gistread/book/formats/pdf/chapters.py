@@ -21,7 +21,7 @@ _LEAST_SHARE_OF_HEADINGS = 0.5
 
 
 def by_outline(document: PdfDocument, positions: PositionIndex) -> list[ChapterStart]:
-    """Chapters of the document's outline, in text order; empty if it is useless."""
+    """Chapters of the document's outline, in text order; empty if too few entries lead to text."""
     chapters: dict[tuple[int, str], ChapterStart] = {}
     for entry in document.outline:
         if not entry.place or not entry.title.strip():

@@ -107,13 +107,16 @@ def _page_list(numbers: Sequence[int]) -> str:
     'Pages 1, 3–5'
     """
     runs = ranges(number + 1 for number in numbers)
-    listed = [
-        str(first) if first == last else f"{first}–{last}"
-        for first, last in runs[:_MOST_LISTED_RANGES]
-    ]
+    listed = [_page_range(first, last) for first, last in runs[:_MOST_LISTED_RANGES]]
     more = " and others" if len(runs) > _MOST_LISTED_RANGES else ""
     noun = agreeing(len(set(numbers)), "Page", "Pages")
     return f"{noun} {', '.join(listed)}{more}"
+
+
+def _page_range(first: int, last: int) -> str:
+    if first == last:
+        return str(first)
+    return f"{first}–{last}"
 
 
 def _were(numbers: Sequence[int]) -> str:

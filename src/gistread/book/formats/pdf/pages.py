@@ -50,7 +50,7 @@ class Font:
 
     @cached_property
     def styles(self) -> frozenset[Style]:
-        """Without CODE, which depends on the paragraph."""
+        """The styles of its letters, without CODE, which depends on the paragraph."""
         is_italic = self.flags & _FLAG_ITALIC or _ITALIC.search(self.name)
         is_small_capitals = _SMALL_CAPITALS.search(self.name)
         styles = {

@@ -46,7 +46,8 @@ def split_into_blocks(columns: Sequence[Column], layout: PageLayout) -> list[Blo
             if rest:
                 _append(unfinished, rest)
                 column_blocks.remove(rest)
-                last = unfinished if last is rest else last
+                if last is rest:
+                    last = unfinished
         blocks += column_blocks
         # Notes at the foot of a column follow its last paragraph.
         if last:

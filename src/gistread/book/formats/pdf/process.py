@@ -93,7 +93,7 @@ def add_record(
 
 
 def _add_document_record(document: PdfDocument, record: dict[str, Any]) -> None:
-    """Raises OSError, BookError."""
+    """Add what the first record states, or raise its error: OSError, BookError."""
     error = record.get("error")
     if error == "locked":
         raise BookError(

@@ -79,9 +79,10 @@ def is_table(segments: Iterable[Segment], gutter: float) -> bool:
     """Whether the file alternates between the sides of the gutter, often after several lines."""
     in_order = sorted(segments, key=lambda segment: segment.order)
     sides = groupby(in_order, key=lambda segment: segment.left > gutter)
-    line_counts = [
-        len({round(segment.baseline) for segment in cell}) for _, cell in sides
-    ]
+    line_counts: list[int] = []
+    for _, cell in sides:
+        baselines = {round(segment.baseline) for segment in cell}
+        line_counts.append(len(baselines))
     tall_cells = sum(count > 1 for count in line_counts)
     are_often_tall = tall_cells >= _LEAST_TALL_SHARE * len(line_counts)
     return len(line_counts) >= _LEAST_CELLS and are_often_tall
@@ -191,7 +192,8 @@ def _ends_last_cell(row: _Row, above: list[_Row]) -> bool:
 
 def _begins_first_cell(above: list[_Row], rows: list[_Row]) -> bool:
     """Whether the only segment above several rows begins their first cell."""
-    if len(rows) == 1 or len(above) > 1 or len(above[0]) > 1:
+    is_one_segment = len(above) == 1 and len(above[0]) == 1
+    if not is_one_segment or len(rows) == 1:
         return False
     segments = sorted(chain.from_iterable(rows), key=lambda part: part.order)
     first, second, *_ = segments

@@ -90,11 +90,13 @@ class WordCounts:
         tail = _SPELLED.match(after)
         if head is None or tail is None:
             return False
+        head_word = head[0]
+        tail_word = tail[0]
         # The hyphen of "1914-18" or "B-52" is its own.
-        if head[0][-1].isdigit() or tail[0][0].isdigit():
+        if head_word[-1].isdigit() or tail_word[0].isdigit():
             return False
-        first = head[0].casefold()
-        second = tail[0].casefold()
+        first = head_word.casefold()
+        second = tail_word.casefold()
         whole_count = self._counts[first + second]
         hyphenated_count = self._counts[f"{first}-{second}"]
         if whole_count or hyphenated_count:
@@ -103,7 +105,7 @@ class WordCounts:
             are_words = self._counts[first] and self._counts[second]
             return not are_words
         # "Anglo-Saxon"; in a title, "CHAP-TER" is one word.
-        if tail[0][0].isupper() and not head[0].isupper():
+        if tail_word[0].isupper() and not head_word.isupper():
             return False
         return self._are_parts(first, second)
 

@@ -291,7 +291,7 @@ def _measure_spaces(page: PageCharacters, lines_to_try: int) -> None:
     dropped: dict[int, str] = {}
     for number, line in enumerate(_LINE.finditer(page.characters)):
         if number == lines_to_try and not page.inserted and not dropped:
-            # The file has its spaces.
+            # The first lines need no mending: this file writes its spaces.
             return
         _measure_spaces_of_line(page, range(*line.span()), dropped)
     page.replace(dropped)
@@ -469,8 +469,10 @@ def _whole_run(line: WholeLine, size: float, font: int) -> RunRecord:
 
 
 def main(first_page: int, memory_bytes: int) -> None:
+    """Write the records of a PDF on standard input."""
     limit_memory(memory_bytes)
     stream = io.BufferedReader(io.FileIO(0, closefd=False))
+    # An earlier worker may have read the same open file.
     stream.seek(0)
     for record in read(stream, first_page):
         sys.stdout.buffer.write(orjson.dumps(record) + b"\n")
