@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from textual import on
 from textual.app import ComposeResult
@@ -21,6 +20,7 @@ from gistread.exporting.names import ExportFormat
 from gistread.marking import Mark, MarkKind
 from gistread.store.files import ExistsError
 from gistread.tui.commands import CommandTarget, bindings, own_keys
+from gistread.tui.jobs import run_job
 from gistread.tui.marking.describe import title_of
 from gistread.tui.marking.sync import MarkSync
 from gistread.tui.screens.listing import ListScreen, Panel, Row
@@ -350,8 +350,7 @@ class ExportScreen(ListScreen[ExportFormat]):
         line.cursor_position = len(line.value)
 
     def choose(self, key: ExportFormat) -> None:
-        work: Any = partial(self._write, key)
-        self.run_worker(work, exclusive=True)
+        run_job(self, partial(self._write, key))
 
     async def _write(self, form: ExportFormat) -> None:
         """Write the file, in the format of its ending; an existing one at a second Enter.

@@ -16,6 +16,7 @@ from gistread.session.questions import Question
 from gistread.session.session import Session
 from gistread.store.model import AskingChoice, NameCorrection, ReadingPlace
 from gistread.store.pace import ReadingSpeed
+from gistread.tui.jobs import run_job
 from gistread.tui.progress import Progress
 from gistread.tui.reading.jumps import JumpList, step_among
 from gistread.tui.reading.layers import MarkLayers
@@ -281,9 +282,8 @@ class Navigation(InputLineClient):
         if choice is not None and choice < len(self._destinations):
             self._go(self._destinations[choice])
         elif is_cfi(words):
-            look_up: Any = partial(self._look_up, words)
-            screen = self._context.screen
-            screen.run_worker(look_up, group="go to", exclusive=True)
+            look_up = partial(self._look_up, words)
+            run_job(self._context.screen, look_up, group="go to")
         elif not words.strip():
             self._context.input_line.close()
             if self._context.position.looking:

@@ -5,7 +5,6 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from gistread.errors import StorageError, UsageError
 from gistread.memory.model import GistMemory
@@ -37,6 +36,7 @@ from gistread.session.session import Session
 from gistread.store.model import SavedQuestion, SavedThread, SteeringChoice
 from gistread.tui.answer_blocks import Exchange, too_little
 from gistread.tui.book_blocks import chapter_name
+from gistread.tui.jobs import run_job
 from gistread.tui.reading.asking import AskingController
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
@@ -136,8 +136,8 @@ class QuestionController:
             # A question about a selection is quick: the model sees only the text around it.
             self._start(session, question)
         else:
-            work: Any = partial(self._start_or_offer, session, question)
-            context.screen.run_worker(work, group="cost", exclusive=True)
+            job = partial(self._start_or_offer, session, question)
+            run_job(context.screen, job, group="cost")
 
     def _obstacle(self, session: Session) -> Obstacle | None:
         """Why the question in the line cannot be asked now; None if it can."""

@@ -6,7 +6,6 @@ Hits are marked on the page, stepped through, and listed.
 import asyncio
 import threading
 from functools import partial
-from typing import Any
 
 from gistread.errors import GistreadError
 from gistread.search.book_search import (
@@ -15,6 +14,7 @@ from gistread.search.book_search import (
     SearchHits,
     SearchMode,
 )
+from gistread.tui.jobs import run_job
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.layers import Layer
 from gistread.tui.reading.pane_switcher import Pane
@@ -122,9 +122,8 @@ class SearchController(InputLineClient):
         """Search these words; with `stay`, close the input line once they are found."""
         self._cancel()
         self._stop = threading.Event()
-        # A function rather than a coroutine: it may be cancelled before it begins.
-        work: Any = partial(self._find, words, self._mode, self._stop, stay)
-        self._context.screen.run_worker(work, group=_GROUP)
+        job = partial(self._find, words, self._mode, self._stop, stay)
+        run_job(self._context.screen, job, group=_GROUP, exclusive=False)
 
     async def _find(
         self, words: str, mode: SearchMode, stop: threading.Event, stay: bool

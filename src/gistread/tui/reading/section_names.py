@@ -2,12 +2,12 @@
 
 import asyncio
 from functools import partial
-from typing import Any
 
 from gistread.memory.model import GistMemory
 from gistread.people.mentions import supports_names
 from gistread.people.sections import names_of_sections
 from gistread.store.model import NameCorrection
+from gistread.tui.jobs import run_job
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.question_line import QuestionLine
@@ -49,10 +49,8 @@ class SectionNamer:
         state = sections, self._line.bound, self._context.corrections
         if state != self._named:
             self._named = state
-            # A function rather than a coroutine: it may be replaced before it begins.
-            work: Any = partial(self._name, sections)
-            screen = self._context.screen
-            screen.run_worker(work, group="section names", exclusive=True)
+            job = partial(self._name, sections)
+            run_job(self._context.screen, job, group="section names")
 
     async def _name(self, sections: _Sections) -> None:
         """Find the names of these sections, and show them."""

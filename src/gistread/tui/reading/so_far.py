@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import groupby
-from typing import Any
 
 from textual.widgets import Input
 
@@ -24,6 +23,7 @@ from gistread.readers.recap import (
 )
 from gistread.readers.selection import abbreviate
 from gistread.store.model import NameCorrection, NameVerb
+from gistread.tui.jobs import run_job
 from gistread.tui.marking.caret import whole_words
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.pane_switcher import Pane
@@ -73,8 +73,7 @@ class PeopleController:
             context.warn("Names are found in English books only.")
             return
         selected = context.book_pane.selected_range
-        work: Any = partial(self._show_at, selected)
-        context.screen.run_worker(work, group="names", exclusive=True)
+        run_job(context.screen, partial(self._show_at, selected), group="names")
 
     async def _show_at(self, selected: tuple[int, int] | None) -> None:
         """Show the card of the name in this range of the book; without one, the list."""

@@ -7,9 +7,10 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gistread.errors import GistreadError
+from gistread.tui.jobs import run_job
 from gistread.tui.notices import LatestNotice
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.pane_switcher import Pane
@@ -97,8 +98,8 @@ class SyncController:
             self._context.warn(self._obstacle)
         else:
             # Keys work while the server takes its time.
-            work: Any = partial(self._go_to_remote, self._sync, self._synced)
-            self._context.screen.run_worker(work, group="sync-now", exclusive=True)
+            job = partial(self._go_to_remote, self._sync, self._synced)
+            run_job(self._context.screen, job, group="sync-now")
 
     async def _go_to_remote(self, sync: "ProgressSync", synced: "SyncedBook") -> None:
         """Look at the place of another device, wherever it is."""

@@ -4,12 +4,11 @@ Shows titles and passages while the user types, or an answer with the books that
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from textual.css.query import NoMatches
 from textual.worker import Worker
@@ -22,6 +21,7 @@ from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
 from gistread.store.model import with_messages
 from gistread.tui.answer_markup import drawn_text
 from gistread.tui.commands import BOUND_KEY, own_keys
+from gistread.tui.jobs import Job, run_job
 from gistread.tui.library_work import Books, LibraryAsker
 from gistread.tui.screens.hits import quote_around
 from gistread.tui.screens.listing import ListScreen, Row
@@ -96,7 +96,7 @@ class AllBooksScreen(ListScreen[Opening]):
         try:
             self._entries, _ = await asyncio.to_thread(self._books.entries)
             self._shelf = await asyncio.to_thread(open_shelf, self._books.paths)
-            if not self.rows:
+            if not self.rows:  # Otherwise rows from before are shown again.
                 self._begin()
             while self._shelf.pending and self.is_mounted:
                 await asyncio.sleep(_WAIT_S)
@@ -116,7 +116,7 @@ class AllBooksScreen(ListScreen[Opening]):
 
     def action_unread(self) -> None:
         self._state.unread = not self._state.unread
-        self._state.question = ""
+        self._state.question = ""  # Enter asks it again, now of other books.
         self._begin()
 
     def action_choose(self) -> None:
@@ -134,9 +134,10 @@ class AllBooksScreen(ListScreen[Opening]):
 
     def action_leave(self) -> None:
         """Stop the answer that is being written, or else close the list."""
-        is_busy = self._worker is not None and self._worker.is_running
-        if self._worker is not None and is_busy and self._state.asking:
-            self._worker.cancel()
+        worker = self._worker
+        is_busy = worker is not None and worker.is_running
+        if worker is not None and is_busy and self._state.asking:
+            worker.cancel()
             self._state.question = ""
             self.say("Stopped.")
         else:
@@ -151,10 +152,9 @@ class AllBooksScreen(ListScreen[Opening]):
         else:
             self._run(partial(self._search, self.typed))
 
-    def _run(self, job: Callable[[], Coroutine[None, None, None]]) -> None:
+    def _run(self, job: Job) -> None:
         """Search or ask, in place of what was begun before."""
-        work: Any = job
-        self._worker = self.run_worker(work, group="find", exclusive=True)
+        self._worker = run_job(self, job, group="find")
 
     async def _search(self, words: str) -> None:
         """Show the books and passages with these words."""
@@ -231,16 +231,20 @@ class AllBooksScreen(ListScreen[Opening]):
                         rows = [*_answer_rows(question, text, event), *book_rows]
                         self._show(rows, self._scope, anew=True)
         except GistreadError as error:
-            self._state.question = ""
+            self._state.question = ""  # Enter tries again.
             self._show(book_rows, self._note(error.message))
 
     def _show(
         self, rows: Sequence[Row[Opening]], note: str, *, anew: bool = False
     ) -> None:
-        """Show these rows; the cursor stays unless they are shown `anew`."""
+        """Show these rows.
+
+        While books are asked, the cursor stays, unless the rows are shown `anew`.
+        """
         with suppress(NoMatches):  # The screen was closed meanwhile.
             at = self.at
-            if self._state.asking and not anew:
+            is_being_answered = self._state.asking and not anew
+            if is_being_answered:
                 at = self.chosen or at
             self.rows, self.note = rows, note
             self.show_rows(at)

@@ -5,12 +5,12 @@ Nothing is sent before the user asks for it.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -47,6 +47,7 @@ from gistread.library.adding import add_file
 from gistread.library.metadata import read_book_file
 from gistread.store.catalogue import Catalogue
 from gistread.tui.commands import own_keys
+from gistread.tui.jobs import Job, run_job
 from gistread.tui.screens.listing import ListScreen, Panel, Row
 from gistread.tui.services import AppServices
 from gistread.tui.text import Span, clean
@@ -55,7 +56,6 @@ from gistread.tui.widgets.lines import Actions
 from gistread.units import capitalised, counted, format_size, progress_bar
 
 Result = TypeVar("Result")
-_Job = Callable[[], Coroutine[None, None, None]]
 _REDRAW_S = 0.1  # Shortest time between two redraws of progress
 _DOWNLOAD_STOPPED = "Stopped. A download goes on where it stopped."
 _PROBLEM_S = 10.0  # Seconds that a problem is shown
@@ -172,7 +172,7 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
             return
         if self.typed != self._searched:
             self._begin(self.typed)
-        else:
+        else:  # The rows are those of what is typed: choose one.
             super().action_choose()
 
     def choose(self, key: OfferedBook | NextPage | Path) -> None:
@@ -213,8 +213,9 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
 
     def action_leave(self) -> None:
         """Stop the job that runs; without one, go back a page; on the first page, close."""
-        if self._is_busy and self._job is not None:
-            self._job.cancel()
+        job = self._job
+        if job is not None and job.is_running:
+            job.cancel()
             self.say(self._when_stopped)
         elif len(self._pages) > 1:
             self._pages.pop()
@@ -249,13 +250,13 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
             return
         self._run(partial(self._open_own, source, typed))
 
-    def _run(self, job: _Job, *, when_stopped: str = "Stopped.") -> None:
+    def _run(self, job: Job, *, when_stopped: str = "Stopped.") -> None:
         """Begin a job, in place of the one that runs. `when_stopped`: what to say after Esc."""
         self._when_stopped = when_stopped
-        work: Any = partial(self._with_errors, job)
-        self._job = self.run_worker(work, group="catalogue", exclusive=True)
+        job_with_errors = partial(self._with_errors, job)
+        self._job = run_job(self, job_with_errors, group="catalogue")
 
-    async def _with_errors(self, job: _Job) -> None:
+    async def _with_errors(self, job: Job) -> None:
         """Run a job, and say in this panel what went wrong."""
         try:
             with suppress(NoMatches):  # The screen was closed meanwhile.
@@ -303,9 +304,13 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         self.say(f"Asking {self._source.host} …")
         more = await self._with_login(lambda client: open_page(client, url))
         page = self._pages[-1]
-        shelves = (*page.shelves, *more.shelves)
-        self._pages[-1] = CataloguePage((*page.books, *more.books), shelves, more.next)
-        self._show(at=next(iter(more.entries), None))
+        self._pages[-1] = CataloguePage(
+            books=(*page.books, *more.books),
+            shelves=(*page.shelves, *more.shelves),
+            next=more.next,
+        )
+        first_added = more.entries[0] if more.entries else None
+        self._show(at=first_added)
 
     async def _download(self, book: OfferedBook) -> None:
         """Download a book into the library, and close the panel with its path.

@@ -292,11 +292,12 @@ def next_value(setting: Setting, now: Value, step: int) -> Value:
     if not isinstance(now, int) or len(values) <= _MOST_CYCLED:
         index = values.index(now) + step
         return values[index % len(values)]
+    # A number from the settings may stand between two of the values.
     if step > 0:
         next_index = bisect_right(values, now)
         return values[min(next_index, len(values) - 1)]
-    index_before = bisect_left(values, now) - 1
-    return values[max(0, index_before)]
+    previous_index = bisect_left(values, now) - 1
+    return values[max(0, previous_index)]
 
 
 ASKING_SETTINGS = (

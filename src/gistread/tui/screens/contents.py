@@ -38,6 +38,7 @@ def matches(title: str, typed: str) -> bool:
         return is_number or word in title
 
     words = folded(typed.casefold()).split()
+    # A title may have the number alone: `IV` is chapter 4.
     if any(word.isdecimal() for word in words):
         words = [word for word in words if word != "chapter"]
     return all(is_in_title(word) for word in words)
@@ -112,23 +113,28 @@ class ContentsScreen(ListScreen[int]):
         ]
 
     def _row(self, index: int) -> Row[int]:
-        book, chapter = self._book, self._book.chapters[index]
-        start, end = chapter.start, book.chapter_end(index)
-        words = book.words * (end - start) / max(1, len(book.text))
-        duration = reading_time(words / max(1.0, self._words_per_minute))
-        shown_to_model = sum(
+        chapter = self._book.chapters[index]
+        start, end = chapter.start, self._book.chapter_end(index)
+        facts: list[str] = []
+        shown_count = sum(
             first < end and start < last for first, last in self._shown_to_model
         )
-        facts: list[str] = []
-        if shown_to_model:
-            facts.append(f"■ {shown_to_model} given to the model")
+        if shown_count:
+            facts.append(f"■ {shown_count} given to the model")
         if index == self._here:
             facts.append("← you")
+        # Padded, so that these two stand in columns
         facts.append(f"{self._read_words(start, end):>4}")
-        facts.append(f"{duration:>8} ")
+        facts.append(f"{self._duration(start, end):>8} ")
         depth = len(self._ancestors[index]) + 1
         title = chapter.title or "Untitled"
         return Row(index, title, tail="  ".join(facts), indent=_STEP * depth)
+
+    def _duration(self, start: int, end: int) -> str:
+        """How long a chapter takes to read, estimated by its share of the book's words."""
+        share = (end - start) / max(1, len(self._book.text))
+        words = self._book.words * share
+        return reading_time(words / max(1.0, self._words_per_minute))
 
     def _read_words(self, start: int, end: int) -> str:
         """How much of a chapter the user has read: `read`, `40%`, or empty."""

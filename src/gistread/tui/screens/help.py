@@ -76,6 +76,7 @@ def lines_of_panel(
     command_ids = {command.id for command in all_keys.commands}
     keys_by_title: dict[str, list[str]] = {}
     for node, binding, *_ in active:
+        # Bindings of commands have an id; they are listed with the commands.
         is_own = isinstance(node, Screen) and binding.id not in command_ids
         if is_own and binding.description:
             keys = keys_by_title.setdefault(binding.description.capitalize(), [])

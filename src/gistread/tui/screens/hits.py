@@ -54,13 +54,14 @@ def quote_around(
     left, right = _cut_at_spaces(text, start, end)
     opening = "… " if left > 0 else ""
     closing = ELLIPSIS if right < len(text) else ""
-    shift = len(opening) - left
+    shift = len(opening) - left  # From a place in `text` to the same in the quote
     spans: list[Span] = []
     for first, last in marked:
         shown_from = max(left, first - offset)
         shown_to = min(right, last - offset)
         if shown_from < shown_to:
             spans.append(Span(shown_from + shift, shown_to + shift, "hit"))
+    # Of the same length, so that the spans fit.
     words = text[left:right].replace("\n\n", " ¶").replace("\n", " ")
     return f"{opening}{words}{closing}", tuple(spans)
 

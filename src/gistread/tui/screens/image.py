@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from textual import events
 from textual.app import ComposeResult
@@ -19,6 +18,7 @@ from gistread.book.model import Book, Image
 from gistread.errors import GistreadError
 from gistread.tui.commands import own_keys
 from gistread.tui.drawing import Drawer, Picture, read_picture, unpack
+from gistread.tui.jobs import run_job
 from gistread.tui.text import clean
 from gistread.tui.text.figure import Figure
 from gistread.tui.widgets.lines import Actions, Line
@@ -89,8 +89,7 @@ class ImageScreen(ModalScreen[int | None]):
         title = f"Picture {self._at + 1} of {len(self._book.images)}"
         self.query_one("#viewer-title", Line).update(title)
         self.query_one("#viewer-caption", Static).update(clean(caption))
-        work: Any = partial(self._draw, image, title)
-        self.run_worker(work, exclusive=True)
+        run_job(self, partial(self._draw, image, title))
 
     async def _draw(self, image: Image, title: str) -> None:
         """Draw a picture, and add its size to the title."""

@@ -180,9 +180,10 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
         shown = sort_entries(matching, self._order)
         # The sample comes after the user's own books: only these have ids.
         shown.sort(key=lambda entry: not entry.ids)
-        if self._group is not None:
+        is_one_group = self._group is not None
+        if is_one_group:
             shown = [entry for entry in shown if group_of(entry) is self._group]
-        filtered = bool(typed.strip()) or self._group is not None
+        filtered = bool(typed.strip()) or is_one_group
         self._list.show_books(shown, at=at, index=index, filtered=filtered)
         self._show_lines()
 
@@ -492,14 +493,20 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
             path = await self.app.push_screen_wait(screen)
             if path is None:
                 return
-            try:
-                file = await asyncio.to_thread(self._books.locate, entry, path)
-            except GistreadError as error:
-                self._warn(str(error))
-            else:
-                if file is not None:
-                    self.dismiss(Opening(file))
-                    return
-                key = self._services.key_hint("library-path")
-                self._warn(f"{path.name} is another book: {key} opens it.")
-            typed = str(path)
+            file = await self._located(entry, path)
+            if file is not None:
+                self.dismiss(Opening(file))
+                return
+            typed = str(path)  # Ask again, with what was typed.
+
+    async def _located(self, entry: LibraryEntry, path: Path) -> Path | None:
+        """The file of a moved book, at this path. Warns and returns None if it is not there."""
+        try:
+            file = await asyncio.to_thread(self._books.locate, entry, path)
+        except GistreadError as error:
+            self._warn(str(error))
+            return None
+        if file is None:
+            key = self._services.key_hint("library-path")
+            self._warn(f"{path.name} is another book: {key} opens it.")
+        return file

@@ -82,7 +82,7 @@ class Panel(ModalScreen[ScreenResultType]):
         if self.is_mounted:
             await super().action_dismiss(result)
         else:
-            # Again after everything that waits to be called: by then it may be mounted.
+            # Twice later: after everything that waits now. By then it may be mounted.
             self.call_later(self.call_later, self.action_dismiss, result)
 
 
@@ -292,11 +292,12 @@ class ListScreen(Panel[T | None]):
             return
         panel = self.query_one(".panel")
         self._most_rows = max(self._most_rows, self.list.row_count)
-        before = panel.styles.height
+        height_before = panel.styles.height
         rows_around = panel.outer_size.height - self.list.size.height
         height = rows_around + self._most_rows
         panel.styles.height = height
-        if before is None or before.value != height:
+        has_changed = height_before is None or height_before.value != height
+        if has_changed:
             # A list squeezed to one row cannot be measured well: measure again.
             self.call_after_refresh(self._fit)
         else:
@@ -320,6 +321,7 @@ class ListScreen(Panel[T | None]):
 
     def filtered(self) -> None:
         """Show the rows for what is typed now."""
+        # The first row that matches is the likeliest choice.
         self.show_rows(None if self.typed else self.at)
         is_filtered = self.query_one("#typed", Input).value != self._first_typed
         panel = self.query_one(".panel")
@@ -348,7 +350,10 @@ class ListScreen(Panel[T | None]):
             self.dismiss(self.chosen)
 
     def action_leave(self) -> None:
-        """Restore the line; if it is as at first, go back to the list; in the list, close."""
+        """Restore the line; if it is as at first, go back to the list; in the list, close.
+
+        In a list whose letters filter, the line has the focus: there, close.
+        """
         line = self.query_one("#typed", Input) if self._placeholder else None
         if line is not None and line.value != self._first_typed:
             line.value = self._first_typed

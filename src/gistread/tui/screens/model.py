@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from textual import on
 from textual.app import ComposeResult
@@ -28,6 +27,7 @@ from gistread.engine.models import (
 from gistread.errors import EngineError
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.tui.commands import own_keys
+from gistread.tui.jobs import run_job
 from gistread.tui.model_downloads import ModelDownloads
 from gistread.tui.model_rows import Chooser, Entry, Fetch, ModelKey, ModelRow, Role
 from gistread.tui.screens.listing import ListScreen, Row
@@ -96,8 +96,7 @@ class ModelScreen(ListScreen[ModelKey]):
     def _on_downloaded(self, path: Path) -> None:
         """List the models again, with the cursor on this one."""
         self.at, self._moved = str(path), False
-        work: Any = self._find
-        self.run_worker(work, group="find", exclusive=True)
+        run_job(self, self._find, group="find")
 
     async def _find(self) -> None:
         """Find all models and what is known of them. On a slow disk, this takes seconds."""
@@ -136,6 +135,7 @@ class ModelScreen(ListScreen[ModelKey]):
             checked=self._checked,
         )
         downloads = self._downloads.rows(self._words)
+        # What is typed is looked for in every model.
         whole = self._whole or bool(typed)
         self.rows = chooser.rows(self._models, downloads, whole=whole)
         self.note = self._summary()
@@ -212,13 +212,13 @@ class ModelScreen(ListScreen[ModelKey]):
         """Use what is typed if it names a model, or else the chosen row."""
         typed = self.typed
         is_path = typed.startswith(("/", "~", ".")) or typed.casefold().endswith(SUFFIX)
-        names_model = "://" in typed or is_path
+        is_address = "://" in typed
+        # No row has these words: they may name a model all the same.
         matches_nothing = bool(typed) and self.chosen is None
         if is_fetched(typed):
             self.choose(Fetch(typed))
-        elif names_model or matches_nothing:
-            work: Any = partial(self._use_typed, typed)
-            self.run_worker(work, exclusive=True, group="typed")
+        elif is_path or is_address or matches_nothing:
+            run_job(self, partial(self._use_typed, typed), group="typed")
         else:
             super().action_choose()
 
@@ -243,12 +243,14 @@ class ModelScreen(ListScreen[ModelKey]):
             self.notify(refusal, severity="warning")
         elif key is Entry.OTHERS:
             row_number = self.list.cursor_key
-            self._whole = self._moved = True
+            self._whole = True
+            self._moved = (
+                True  # Redrawing must not move the cursor to the current model.
+            )
             self.show_rows(None)
             self.list.set_cursor(row_number)  # Now the first of the other models
         elif isinstance(key, Fetch):
-            work: Any = partial(self._fetch, key)
-            self.run_worker(work, exclusive=True, group="fetch")
+            run_job(self, partial(self._fetch, key), group="fetch")
         else:
             self.dismiss(key)
 

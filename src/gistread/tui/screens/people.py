@@ -65,7 +65,7 @@ class PeopleScreen(ListScreen[Choice]):
         super().__init__("People and places", placeholder="type to find a name")
         self._groups = groups
         self._length = length
-        self._how_far = note
+        self._scope = note
 
     def on_mount(self) -> None:
         width = self.app.size.width
@@ -85,7 +85,7 @@ class PeopleScreen(ListScreen[Choice]):
             names = "no such name"
         else:
             names = "no name mentioned twice"
-        self.note = " ".join(filter(None, (names, self._how_far)))
+        self.note = " ".join(filter(None, (names, self._scope)))
         super().show_rows(at)
 
 

@@ -60,6 +60,7 @@ class ThreadsScreen(ListScreen[SavedThread]):
         self._deleted.append((index, thread))
         await self._delete(thread)
         self.note = "Deleted; U restores it."
+        # The cursor goes to the next thread, or else to the last.
         following = self._threads[index:] or self._threads[-1:]
         self.show_rows(following[0] if following else None)
 

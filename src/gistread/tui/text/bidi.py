@@ -26,7 +26,7 @@ _OPENING = {
     if unicodedata.category(opening) == "Ps"
 }
 _CLOSING = frozenset(_OPENING.values())
-_MOST_OPEN = 63
+_MOST_OPEN = 63  # Brackets (BD16)
 # One letter for each bidirectional class; O for all neutral ones.
 _KINDS = {
     "L": "L",
@@ -85,7 +85,8 @@ def levels_of(text: str, base: int) -> bytes:
 
     Odd levels run from right to left.
     """
-    return bytes((base,)).join(_line_levels(line, base) for line in text.split("\n"))
+    line_feed_level = bytes((base,))
+    return line_feed_level.join(_line_levels(line, base) for line in text.split("\n"))
 
 
 def _line_levels(line: str, base: int) -> bytes:
@@ -143,8 +144,11 @@ def _brackets(line: str, kinds: list[str], outer: str) -> None:
 
 
 def _bracket_pairs(line: str, kinds: list[str]) -> list[tuple[int, int]]:
-    """Indices of opening brackets with their closing ones; none if too many are open."""
-    # The closing bracket that each of them needs, its index
+    """Indices of opening brackets with their closing ones; none if too many are open.
+
+    A closing bracket also ends the search for brackets opened after its partner.
+    """
+    # (the closing bracket that each open one needs, index of the open one)
     opened: list[tuple[str, int]] = []
     pairs: list[tuple[int, int]] = []
     for index, character in enumerate(line):
@@ -156,8 +160,9 @@ def _bracket_pairs(line: str, kinds: list[str]) -> list[tuple[int, int]]:
             opened.append((_OPENING[character], index))
         elif character in _CLOSING:
             for depth in range(len(opened) - 1, -1, -1):
-                if opened[depth][0] == character:
-                    pairs.append((opened[depth][1], index))
+                needed, opening_index = opened[depth]
+                if needed == character:
+                    pairs.append((opening_index, index))
                     del opened[depth:]
                     break
     return pairs

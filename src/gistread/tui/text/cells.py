@@ -78,6 +78,7 @@ def fit(text: str, start: int, end: int, width: int) -> int:
 
     At least one glyph.
     """
+    # Characters without width may fill the window: then a larger one is tried.
     size = width + 1
     while True:
         stop = min(end, start + size)
@@ -149,6 +150,7 @@ def crop(text: str, width: int) -> str:
         return ""
     end = fit(text, 0, len(text), max(1, width - 1))
     beginning = text[:end].rstrip()
+    # A first glyph that is wider than the space leaves no cell for the ellipsis.
     if cell_len(beginning) < width:
         return f"{beginning}…"
     return "…"

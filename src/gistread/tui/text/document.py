@@ -86,6 +86,8 @@ class Mark(NamedTuple):
 
 
 class MarkIndex:
+    """Finds the marks that overlap a range of the book."""
+
     def __init__(self, marks: Iterable[Mark] = ()) -> None:
         numbered = [(number, mark) for number, mark in enumerate(marks)]
         nonempty = [
@@ -98,6 +100,7 @@ class MarkIndex:
 
     def between(self, start: int, end: int) -> list[Mark]:
         """Marks that overlap `[start, end)`, in the order given; the last is drawn on top."""
+        # No mark that begins earlier is long enough to reach `start`.
         first = bisect_left(self._starts, start - self._longest + 1)
         last = bisect_left(self._starts, end)
         candidates = self._marks[first:last]

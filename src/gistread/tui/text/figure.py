@@ -19,6 +19,8 @@ PIXELS_A_CELL = 5  # Pixels of the original per cell, at natural size
 _CELL_HEIGHT = 2  # In widths of a cell
 _BYTES_A_PIXEL = 3  # RGB
 _DOTS_ACROSS, _DOTS_DOWN = 2, 4  # Of a cell
+# Pillow shrinks coarsely to this multiple of the size, then exactly
+_REDUCING_GAP = 2.0
 _NO_DOTS = 0x2800  # The character to which the bits of dots are added
 # (pixel of a cell, bit of its dot)
 _BRAILLE = (
@@ -36,7 +38,8 @@ _BRAILLE = (
 @lru_cache(maxsize=128)
 def half_blocks(figure: "Figure", columns: int, rows: int) -> Rows:
     """Draw two pixels in a cell, for every terminal with colours."""
-    data = figure.pixels.resize((columns, 2 * rows), reducing_gap=2.0).tobytes()
+    size = (columns, 2 * rows)
+    data = figure.pixels.resize(size, reducing_gap=_REDUCING_GAP).tobytes()
     stride = _BYTES_A_PIXEL * columns  # Bytes of a row of pixels
     drawn: list[list[Segment]] = []
     for row in range(rows):
@@ -55,7 +58,9 @@ def half_blocks(figure: "Figure", columns: int, rows: int) -> Rows:
 def dots(figure: "Figure", columns: int, rows: int) -> Rows:
     """Draw eight dots in a cell, for a terminal without colours."""
     stride = _DOTS_ACROSS * columns
-    small = figure.pixels.resize((stride, _DOTS_DOWN * rows), reducing_gap=2.0)
+    size = (stride, _DOTS_DOWN * rows)
+    small = figure.pixels.resize(size, reducing_gap=_REDUCING_GAP)
+    # Dithered to black and white, then widened from a bit to a byte for each pixel
     pixels = small.convert("1").convert("L").tobytes()
 
     def cell(column: int, row: int) -> str:

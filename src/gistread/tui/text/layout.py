@@ -212,45 +212,76 @@ def lay_out(block: Block, width: int, reorder: bool = True) -> Layout:
     rail = cell_len(block.rail)
     left = min(rail + block.indent, max(0, width - _LEAST_TEXT))
     room = text_cells(block, width, left)
-    # At least half of a row, and two cells for a wide character, stay free for text.
-    most_indent = min(room // 2, max(0, room - 2))
-    first = min(_first_indent(block, left), most_indent)
-    turnover = min(block.turnover, most_indent)
-    right_to_left = not narrow and _is_right_to_left(shown)
-    columns: tuple[int, ...] = ()
-    hyphens = None
     if block.style == "table" and SEPARATOR in shown:
-        first = 0
-        turnover = min(RECORD_INDENT, most_indent)
-        columns = column_widths(shown, room)
-        spans = lines_of(shown) if columns else record_rows(shown, room)
+        broken = _break_table(shown, room)
     else:
-        hyphens = _hyphens_for(block, room)
-        spans = wrap(
-            shown, room, first=first, turnover=turnover, hyphens=hyphens, narrow=narrow
-        )
+        broken = _break_paragraph(block, shown, room, left, narrow=narrow)
+    right_to_left = not narrow and _is_right_to_left(shown)
     tail_apart = False
     if block.tail:
-        start, end = spans[-1]
-        indent = first if len(spans) == 1 else turnover
-        text_end = left + indent + cell_len(shown[start:end])
-        is_centred = block.align == "center"
-        fits_tail = _fits_tail(block, text_end, width)
-        tail_apart = is_centred or right_to_left or not fits_tail
+        # Other text may end at the right edge, where the tail stands.
+        is_at_left = block.align != "center" and not right_to_left
+        text_end = left + broken.last_row_cells(shown)
+        tail_apart = not is_at_left or not _fits_tail(block, text_end, width)
     return Layout(
         block=block,
         shown=shown,
-        spans=spans,
+        spans=broken.spans,
         width=width,
         left=left,
-        first=first,
-        turnover=turnover,
+        first=broken.first,
+        turnover=broken.turnover,
         tail_apart=tail_apart,
         reorder=reorder,
-        parted=frozenset(hyphens.parted if hyphens is not None else ()),
-        columns=columns,
+        parted=broken.parted,
+        columns=broken.columns,
         right_to_left=right_to_left,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _BrokenText:
+    """A text broken into rows. The fields are those of `Layout`."""
+
+    spans: list[tuple[int, int]]
+    first: int
+    turnover: int
+    parted: frozenset[int] = frozenset()
+    columns: tuple[int, ...] = ()
+
+    def last_row_cells(self, shown: str) -> int:
+        """Cells of the last row's indent and text."""
+        start, end = self.spans[-1]
+        indent = self.first if len(self.spans) == 1 else self.turnover
+        return indent + cell_len(shown[start:end])
+
+
+def _break_table(shown: str, room: int) -> _BrokenText:
+    """A row for each line if the columns fit, or else records."""
+    columns = column_widths(shown, room)
+    spans = lines_of(shown) if columns else record_rows(shown, room)
+    turnover = min(RECORD_INDENT, _most_indent(room))
+    return _BrokenText(spans, first=0, turnover=turnover, columns=columns)
+
+
+def _break_paragraph(
+    block: Block, shown: str, room: int, left: int, *, narrow: bool
+) -> _BrokenText:
+    """Wrap a block's text, hyphenated if its language and its alignment allow that."""
+    most_indent = _most_indent(room)
+    first = min(_first_indent(block, left), most_indent)
+    turnover = min(block.turnover, most_indent)
+    hyphens = _hyphens_for(block, room)
+    spans = wrap(
+        shown, room, first=first, turnover=turnover, hyphens=hyphens, narrow=narrow
+    )
+    parted = frozenset(hyphens.parted if hyphens is not None else ())
+    return _BrokenText(spans, first, turnover, parted)
+
+
+def _most_indent(room: int) -> int:
+    """At least half of a row, and two cells for a wide character, stay free for text."""
+    return min(room // 2, max(0, room - 2))
 
 
 def _fits_tail(block: Block, text_end: int, width: int) -> bool:

@@ -1,6 +1,6 @@
 """Paints one row of a laid-out block as segments. Text is never read as markup."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
@@ -13,7 +13,7 @@ from textual.widget import Widget
 from gistread.tui.text.cells import TABLES, can_shift, cell_len, clean, crop
 from gistread.tui.text.document import Span
 from gistread.tui.text.layout import Layout
-from gistread.tui.text.typesetting import set_row
+from gistread.tui.text.typesetting import Run, set_row
 
 PREFIX = "long-text--"
 
@@ -45,8 +45,9 @@ class TextStyles:
         return base + self.layer(f"{style}-{min(level, _LOWEST_LEVEL)}")
 
     def on_ground(self, style: Style, ground: str) -> Style:
-        """A style on the background of another one."""
+        """A style on the background of the block style `ground`; unchanged if that is empty."""
         below = self.block(ground) if ground else Style.null()
+        # None changes nothing, where False would undo a reversal.
         return style + Style(bgcolor=below.bgcolor, reverse=below.reverse or None)
 
 
@@ -149,6 +150,12 @@ def _tail(layout: Layout, row: int, look: RowLook, used: int) -> list[Segment]:
     ]
 
 
+def row_end(layout: Layout, row: int, look: RowLook, cells: int) -> Segment:
+    """Empty cells after a row, which the mouse selects as the end of its text."""
+    start, end = layout.span(row) or (0, 0)
+    return located(" " * cells, look.bare, end - start, look.at)
+
+
 def located(text: str, style: Style, character: int, row: int) -> Segment:
     """A segment that Textual finds under the mouse, and selects, as this character of a row."""
     return Segment(text, style + Style.from_meta({"offset": (character, row)}))
@@ -166,25 +173,16 @@ def _pieces(layout: Layout, row: int, look: RowLook) -> list[Segment]:
         return []
     block = layout.block
     block_style = look.palette.block(block.style, block.level)
-    base = look.palette.on_ground(block_style, look.ground)
     row_start, _ = layout.spans[layout.line_of(row)]
-    layers = _layers(layout, row, look)
-    edges = sorted({edge for layer in layers for edge in (layer.start, layer.end)})
-    segments = []
+    painter = _RunPainter(
+        base=look.palette.on_ground(block_style, look.ground),
+        layers=_layers(layout, row, look),
+        row_start=row_start,
+        row=look.at,
+    )
+    segments: list[Segment] = []
     for run in runs:
-        if not run.plain:
-            # Other runs are filler, such as wider spaces. It has the style of the character that it
-            # stands for or follows, and counts as that character under the mouse.
-            end = max(run.start + 1, run.end)
-            style, _ = _layered(base, "", layers, run.start, end)
-            place = run.start - row_start
-            segments += [located(filler, style, place, look.at) for filler in run.text]
-            continue
-        inner_edges = [edge for edge in edges if run.start < edge < run.end]
-        for start, end in pairwise((run.start, *inner_edges, run.end)):
-            text = run.text[start - run.start : end - run.start]
-            style, text = _layered(base, text, layers, start, end)
-            segments.append(located(text, style, start - row_start, look.at))
+        segments += painter.paint_text(run) if run.plain else painter.paint_filler(run)
     return segments
 
 
@@ -195,6 +193,36 @@ class _StyleLayer(NamedTuple):
     end: int
     style: Style
     shifts: Mapping[int, int] | None = None  # Raises or lowers the characters
+
+
+@dataclass(frozen=True, slots=True)
+class _RunPainter:
+    """Paints the runs of one row."""
+
+    base: Style  # Below all layers
+    layers: Sequence[_StyleLayer]
+    row_start: int  # Index in `shown` of the row's first character
+    row: int  # Its number in the document
+
+    def paint_text(self, run: Run) -> Iterator[Segment]:
+        """A plain run, split where a layer begins or ends."""
+        edges = {edge for layer in self.layers for edge in (layer.start, layer.end)}
+        inner_edges = sorted(edge for edge in edges if run.start < edge < run.end)
+        for start, end in pairwise((run.start, *inner_edges, run.end)):
+            text = run.text[start - run.start : end - run.start]
+            style, text = _layered(self.base, text, self.layers, start, end)
+            yield located(text, style, start - self.row_start, self.row)
+
+    def paint_filler(self, run: Run) -> Iterator[Segment]:
+        """Another run, such as a wider space.
+
+        It has the style of the character that it stands for or follows, and counts as that
+        character under the mouse.
+        """
+        end = max(run.start + 1, run.end)
+        style, _ = _layered(self.base, "", self.layers, run.start, end)
+        for character in run.text:
+            yield located(character, style, run.start - self.row_start, self.row)
 
 
 def _layers(layout: Layout, row: int, look: RowLook) -> list[_StyleLayer]:

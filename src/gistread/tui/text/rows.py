@@ -40,6 +40,7 @@ class RowIndex:
         self.reorder = reorder
         self._layouts: LRUCache[int, Layout] = LRUCache(_LAYOUTS_KEPT)
         self._table: _Table | None = None
+        # (offset in the book, index) of the book's blocks, sorted
         self._by_offset: list[tuple[int, int]] | None = None
         self._by_key: dict[Hashable, int] | None = None
 
@@ -139,7 +140,8 @@ class RowIndex:
             )
         if not self._by_offset:
             return None
-        nearest = max(0, bisect_left(self._by_offset, (offset + 1, -1)) - 1)
+        after_offset = (offset + 1, -1)  # Before every block that starts after `offset`
+        nearest = max(0, bisect_left(self._by_offset, after_offset) - 1)
         start, index = self._by_offset[nearest]
         offset_in_block = min(max(0, offset - start), len(self.block(index).text))
         return TextPlace(index, offset_in_block)
@@ -204,6 +206,7 @@ class RowIndex:
             self.source = [self.block(number) for number in range(len(self))]
         self.source[at : at + removed] = blocks
         self._by_offset = self._by_key = None
+        # As many as before: the blocks below keep their indices, so their layouts too.
         if removed == len(blocks):
             for index in range(at, at + removed):
                 self._layouts.discard(index)

@@ -49,7 +49,8 @@ def selected_between(
     """
     if not len(index):
         return None
-    if selection.start is None and selection.end is None:
+    is_all = selection.start is None and selection.end is None
+    if is_all:
         last_block = len(index) - 1
         return TextPlace(0, 0), TextPlace(last_block, len(index.block(last_block).text))
     start = Offset(0, top) if selection.start is None else selection.start

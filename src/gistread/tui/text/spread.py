@@ -49,11 +49,13 @@ def spread_of(
     """The rows in a view of `height` rows. `foot`: rows that are covered below the last column."""
     if columns == 1:
         return Spread((_rows(index, top, height - foot),))
-    end, resumed = column_break(index, top, height)
-    return Spread((range(top, end), _rows(index, resumed, height - foot)))
+    first_end, second_start = column_break(index, top, height)
+    second = _rows(index, second_start, height - foot)
+    return Spread((range(top, first_end), second))
 
 
 def _rows(index: RowIndex, top: int, height: int) -> range:
+    """At most `height` rows from `top`; none after the document."""
     return range(top, max(top, min(top + height, index.height)))
 
 
@@ -67,6 +69,7 @@ def column_break(index: RowIndex, top: int, height: int) -> tuple[int, int]:
     if end == index.height:
         return end, end
     parting = _last_parting(index, end)
+    # A long run of titles is parted after all: the first column would be nearly empty.
     fills_half = parting >= top + height // 2
     if fills_half:
         end = parting
@@ -117,6 +120,7 @@ def top_above(
     def shows_end(top: int) -> bool:
         return spread_of(index, top, height, columns=columns, foot=foot).end >= end
 
+    # A break may leave rows of the first column empty, so the top is first estimated.
     top = max(0, end - columns * height + foot)
     while top < end and not shows_end(top):
         top += 1

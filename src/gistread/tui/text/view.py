@@ -82,11 +82,12 @@ class TextView(ScrollView, inherit_bindings=False):
         self._strips: LRUCache[tuple[int, int], Strip] = LRUCache(_STRIPS_KEPT)
         self._fitted: tuple[object, ...] = ()  # What the rows were last fitted to
         self._fitted_height = 0  # Height of the widget, in rows, at the last fit
+        # Whether the view scrolls by itself: then the anchor stays
         self._settling = False
         # Empty rows after the last, so that late blocks can be scrolled up
         self._rows_below = 0
         # Scrolling to be done once there is a size
-        self._later: Callable[[], object] | None = None
+        self._scroll_later: Callable[[], object] | None = None
         self._announced: tuple[int, int] | None = None  # The range in view
         # Whether turning screens has moved the view since the last announcement
         self.turned = False
@@ -106,7 +107,7 @@ class TextView(ScrollView, inherit_bindings=False):
             place = self._index.recall(self._anchor, top_block, anywhere)
         self._anchor = place or _BEGINNING
         if not keep_position:
-            self._later = None
+            self._scroll_later = None
         self._refit()
         selecting.drop(self)
 
@@ -138,7 +139,7 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def _move_anchor(self, splice: "_Splice", removed_top: Block | None) -> None:
         """Keep the top of the view. `removed_top`: the block there, if it has been removed."""
-        # All blocks are new.
+        # All blocks are new: there was no text whose place could be kept.
         was_empty = splice.end == 0 and splice.growth == len(self._index)
         if not len(self._index) or was_empty:
             self._anchor = _BEGINNING
@@ -289,7 +290,7 @@ class TextView(ScrollView, inherit_bindings=False):
         `top`: where it is to be in the view, from 0 (upper edge) to 1 (lower edge).
         """
         if not self._ready:
-            self._later = lambda: self.scroll_to_offset(offset, top=top)
+            self._scroll_later = lambda: self.scroll_to_offset(offset, top=top)
             return
         place = self._index.find_offset(offset)
         if place is None:
@@ -322,24 +323,28 @@ class TextView(ScrollView, inherit_bindings=False):
         if index is None:
             return False
         if not self._ready:
-            self._later = lambda: self.scroll_to_key(
+            self._scroll_later = lambda: self.scroll_to_key(
                 key, top=top, row=row, past_end=past_end
             )
             return True
-        start, end = self._index.run_of(index)
-        first = self._index.first_row(start) + self._index.layout(start).above
-        last = self._index.first_row(end) - 1
         if row is None and top is not None:
             row = int(top * max(0, self.size.height - 1))
+        first, last = self._rows_of_run(index)
         if row is None:
-            target = self._least_scroll(first, last)
+            top_row = self._least_scroll(first, last)
         else:
-            target = first - row
+            top_row = first - row
         if past_end is not None:
-            self._rows_below = self._missing_below(target) if past_end else 0
+            self._rows_below = self._missing_below(top_row) if past_end else 0
             self.virtual_size = self._whole_size
-        self._scroll_row(target)
+        self._scroll_row(top_row)
         return True
+
+    def _rows_of_run(self, index: int) -> tuple[int, int]:
+        """First row of text, and last row, of a block and its neighbours with the same key."""
+        start, end = self._index.run_of(index)
+        first = self._index.first_row(start) + self._index.layout(start).above
+        return first, self._index.first_row(end) - 1
 
     def _least_scroll(self, first: int, last: int) -> int:
         """The top row of the nearest view that shows these rows, or else the first of them."""
@@ -496,13 +501,14 @@ class TextView(ScrollView, inherit_bindings=False):
     def _announce(self) -> None:
         """Post what has changed in view since the last announcement."""
         view = self.visible_range
-        before = self._announced
+        announced = self._announced
         if view is not None:
             self._announced = view
             start, _ = view
-            if before is None or before[0] != start:
+            has_moved = announced is None or announced[0] != start
+            if has_moved:
                 self.post_message(OffsetChanged(self, start, self.turned))
-            elif view != before:
+            elif view != announced:
                 self.post_message(EndChanged(self))
         self.turned = False
 
@@ -605,10 +611,10 @@ class TextView(ScrollView, inherit_bindings=False):
         if selected is not None:
             first, last = selected
             selecting.select(self, self._index, first, last)
-        later = self._later
-        if later is not None:
-            self._later = None
-            later()
+        scroll_later = self._scroll_later
+        if scroll_later is not None:
+            self._scroll_later = None
+            scroll_later()
 
     def _refit(self) -> None:
         """Draw all anew after the rows have changed."""

@@ -23,7 +23,7 @@ from gistread.tui.text.document import (
     Span,
 )
 from gistread.tui.text.layout import Layout
-from gistread.tui.text.paint import RowLook, TextStyles, before_text, located, paint_row
+from gistread.tui.text.paint import RowLook, TextStyles, before_text, paint_row, row_end
 from gistread.tui.text.rows import TextPlace
 from gistread.tui.text.selecting import character_at
 from gistread.tui.text.view import TextView
@@ -122,14 +122,14 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         if index is None or not self._ready:
             return
         if self._in_view(index, self.size.height):
-            index = self._moved(index, step)
+            index = self._step_from(index, step)
         else:
             in_view = self._keyed_in_view(from_below=step < 0)
             if in_view is not None:
                 index = in_view
         self.set_cursor(self._index.block(index).key)
 
-    def _moved(self, index: int, step: int) -> int:
+    def _step_from(self, index: int, step: int) -> int:
         """The index `step` keys further, or of the last key on the way."""
         for _ in range(abs(step)):
             following = self._next_keyed(index, forward=step > 0)
@@ -287,19 +287,15 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         layout = self._index.layout(index)
         block = layout.block
         joined = self._continues(index)
+        # Empty rows above a block have no ground and no cursor, unless they are within a run.
         is_filled = joined or inner >= layout.above
         has_cursor = is_filled and self._is_current(index)
-        ground = ""
-        if has_cursor and self.CURSOR_GROUND:
-            ground = self.CURSOR_GROUND
-        elif is_filled:
-            ground = block.ground
         look = RowLook(
             palette,
             marked=self._marked(block),
             selected=selected,
             joined=joined,
-            ground=ground,
+            ground=self._ground_of(block, has_cursor) if is_filled else "",
             at=row,
         )
         margin = self._margin_of(column)
@@ -311,12 +307,17 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         # The tint of a block ends a cell after the text.
         edge = min(1, margin) if block.ground else 0
         width = margin + self.gutter_cells + self._index.width + edge
-        rest = width - sum(segment.cell_length for segment in line)
-        if rest > 0:
-            start, end = layout.span(inner) or (0, 0)
-            line.append(located(" " * rest, look.bare, end - start, row))
+        unfilled = width - sum(segment.cell_length for segment in line)
+        if unfilled > 0:
+            line.append(row_end(layout, inner, look, unfilled))
         strip = Strip(line).adjust_cell_length(width, palette.ground)
         return strip.adjust_cell_length(self._column_cells(column), palette.ground)
+
+    def _ground_of(self, block: Block, has_cursor: bool) -> str:
+        """The style whose background fills the rows of a block; empty: the widget's."""
+        if has_cursor and self.CURSOR_GROUND:
+            return self.CURSOR_GROUND
+        return block.ground
 
     def _continues(self, index: int) -> bool:
         """Whether a block belongs to the one before it."""
@@ -409,7 +410,8 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         """Report one click; select the word after two, the paragraph after three."""
         event.prevent_default()  # Textual would select the whole book at two
         position = event.get_content_offset(self)
-        if position is None or self._pressed != event.screen_offset:
+        was_dragged = self._pressed != event.screen_offset
+        if position is None or was_dragged:
             return
         row, cell = self._row_under(position)
         if row is None:

@@ -39,7 +39,9 @@ def is_between_clusters(text: str, place: int) -> bool:
         return False
     if after in _NEVER_FIRST or unicodedata.category(after) in ("Mn", "Mc"):
         return False
-    return text[place + 1 : place + 2] not in _CLOSES_A_SYLLABLE
+    # A consonant with such a sign after it ends the syllable before `place`.
+    sign_after = text[place + 1 : place + 2]
+    return sign_after not in _CLOSES_A_SYLLABLE
 
 
 @lru_cache(_CACHED_PARAGRAPHS)

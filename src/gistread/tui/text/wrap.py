@@ -122,7 +122,8 @@ def _break_line(
             return
         place = _last_break(text, word_start, limit, end)
         stop, after = _spaces_around(text, place, word_start, end)
-        if hyphens is not None and width > 1:
+        fits_hyphen = width > 1
+        if hyphens is not None and fits_hyphen:
             row = _Row(
                 start=start,
                 stop=stop,
@@ -134,6 +135,7 @@ def _break_line(
             )
             hyphen = _hyphen_in(text, row, hyphens)
             if hyphen is not None:
+                # The rest of the word begins the next row.
                 stop = after = hyphen
                 hyphens.parted.add(hyphen)
         yield start, stop
@@ -172,6 +174,7 @@ def _hyphen_in(text: str, row: _Row, hyphens: Hyphens) -> int | None:
         is_dash = text[row.stop - 1] in _DASHES
         if is_dash and _ends_in_dash(text, row.stop, row.line_end):
             return None  # A row may end after a dash.
+    # The latest place leaves a cell for the hyphen.
     if row.narrow:
         latest = row.limit - 1
         slack = row.limit - row.stop
@@ -193,7 +196,7 @@ def _last_break(text: str, word_start: int, limit: int, end: int) -> int:
 
     Where there is none, that word is parted at `limit` or just before it. `end`: of the line.
     """
-    # 0 without a space
+    # A space at `limit` ends the row there. 0: no space.
     after_space = min(text.rfind(" ", word_start, limit + 1) + 1, limit)
     # A dash at the beginning stays with what follows.
     begins_with_dash = text[word_start] in _DASHES
