@@ -93,7 +93,7 @@ async def test_a_cancelled_search_for_names_goes_on_and_takes_back_its_notice_al
         screen = await opened(pilot)
         screen.notify("Another notice.", timeout=600)
         people = screen.controllers.people
-        first = asyncio.create_task(people.known())
+        first = asyncio.create_task(people.names_so_far())
         await until(pilot, lambda: searches)
         first.cancel()
         await asyncio.wait({first})

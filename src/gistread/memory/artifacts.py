@@ -25,6 +25,7 @@ class Artifact:
     """Something derived from a memory that makes answers faster or better."""
 
     name: str  # For people, in the plural
+    short_name: str  # The same in one word, where it need not be told from others
     _build: Callable[[GistMemory, Engine], AsyncGenerator[ArtifactProgress, None]]
     _remaining: Callable[[GistMemory], RemainingWork]
     # Whether it is needed only if the gists outgrow the model's window
@@ -66,14 +67,15 @@ async def _outgrows_window(memory: GistMemory, engine: Engine) -> bool:
 
 
 _ALL = (
-    Artifact("summaries", tree.build, tree.remaining),
+    Artifact("summaries", "summaries", tree.build, tree.remaining),
     Artifact(
         "summaries of a long memory",  # Including the summary of the whole book
+        "summaries",
         partial(tree.build, whole=True),
         partial(tree.remaining, whole=True),
         only_long=True,
     ),
-    Artifact("facts", facts.build, facts.remaining),
+    Artifact("facts", "facts", facts.build, facts.remaining),
 )
 # Every artifact by the name that readers use (`readers/registry.py`).
 ARTIFACTS: Mapping[str, Artifact] = MappingProxyType(

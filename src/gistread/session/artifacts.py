@@ -86,11 +86,12 @@ class Artifacts:
         self, name: str, work: RemainingWork, memory: GistMemory, engine: Engine
     ) -> None:
         """Build one artifact, and report the progress with the time that the rest will take."""
+        artifact = ARTIFACTS[name]
         began_s = time.monotonic()
         done = work.done
         seconds = work.seconds(engine.info)
-        self._set(ArtifactBuilding(name, done, work.total, seconds))
-        async with aclosing(ARTIFACTS[name].build(memory, engine)) as progress:
+        self._set(ArtifactBuilding(artifact.short_name, done, work.total, seconds))
+        async with aclosing(artifact.build(memory, engine)) as progress:
             async for step in progress:
                 # A step counts from 0, without what was built before.
                 done = max(done, step.done)
@@ -98,7 +99,10 @@ class Artifacts:
                 if built > 0:
                     seconds_each = (time.monotonic() - began_s) / built
                     seconds = seconds_each * max(0, step.total - done)
-                self._set(ArtifactBuilding(name, done, step.total, seconds))
+                building = ArtifactBuilding(
+                    artifact.short_name, done, step.total, seconds
+                )
+                self._set(building)
         notice = memory.derived.notice
         if notice and notice != self._notice:
             self._notice = notice

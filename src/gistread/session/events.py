@@ -59,7 +59,7 @@ class Obstacle(StrEnum):
 class ArtifactBuilding:
     """An artifact that is being built in the background (see `memory/artifacts.py`)."""
 
-    name: str
+    name: str  # In one word
     done: int = 0
     total: int = 0  # 0: unknown
     seconds_left: float | None = None

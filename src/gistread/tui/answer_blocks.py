@@ -477,7 +477,7 @@ def _step(step: Step, key: Hashable) -> Block:
 
 
 def _place(citation: Citation, places: Places) -> str:
-    """`p. 33`, in a series with the volume."""
+    """`p. 33`, in a series with the volume; before the book is opened, `12–14%`."""
     book = places.book
     if book is None:
         return places.words(citation.start, citation.end)
@@ -553,6 +553,7 @@ def _listed_sources(citations: Sequence[Citation]) -> list[int]:
     Passages that say something else are shown in a row of their own.
     """
     with_key = enumerate(citations[:_SOURCES])
+    # Only a passage that says something else has words that it `tells`.
     return [index for index, citation in with_key if not citation.tells]
 
 

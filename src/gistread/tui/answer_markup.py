@@ -167,6 +167,7 @@ class _EditedLine:
 
     @classmethod
     def of(cls, line: _Line, edits: Sequence[_Edit]) -> "_EditedLine":
+        """The line after these edits, which do not overlap."""
         text = ""
         old_offsets = [line.start]
         new_offsets = [0]

@@ -538,10 +538,14 @@ class GistreadApp(CommandTarget, App[None]):
                 await controllers.reading_along.use_model(model)
             case Role.ASKING:
                 await session.use_asking_model(model)
-                if name := session.activity.asking_model:
-                    self.notify(f"{name} will answer questions.")
-                else:
-                    self.notify("The reading model also answers questions.")
+                self._tell_who_answers(session.activity.asking_model)
+
+    def _tell_who_answers(self, asking_model: str) -> None:
+        """Say which model answers questions; if it is no other, the one that reads."""
+        if asking_model:
+            self.notify(f"{asking_model} will answer questions.")
+        else:
+            self.notify("The reading model also answers questions.")
 
     async def action_quit(self) -> None:
         """Quit; while something cannot be saved, only at the second time."""

@@ -29,6 +29,7 @@ _LONGEST_NUMBER = 8  # Characters of a chapter heading that is hardly more than 
 # Lowest level of headings that are centred; lower ones are left-aligned
 _LOWEST_CENTRED = 3
 _ABOVE_CHAPTER = 3  # Empty rows above the beginning of a chapter
+_ABOVE_HEADING = 2  # The same above a heading within one
 _LONGEST_TITLE = 60  # Characters of a line of the title page, which is centred
 # The beginning of an item or a note: "• ", "[12] ", "12 ", "(iv) ", "b. "
 _MARKER = re.compile(
@@ -103,7 +104,6 @@ class BookBlocks(Sequence[Block]):
         kind = paragraph.kind
         before = book.paragraphs[index - 1] if index else None
         text = book.text[paragraph.start : paragraph.end]
-        indented = self._style.indent
         opens = kind is ParagraphKind.HEADING and paragraph.start in self._chapters
         block = Block(
             text=text,
@@ -115,7 +115,9 @@ class BookBlocks(Sequence[Block]):
             first_indent=self._first_indent(paragraph, before),
             turnover=turnover(kind, text),
             rail="▏" if kind is ParagraphKind.CODE else "",
-            blank_before=_rows_above(paragraph, before, text, indented, opens=opens),
+            blank_before=_rows_above(
+                paragraph, before, text, indented=self._style.indent, opens=opens
+            ),
             align=_align(paragraph, self._style.justify),
             language=self._language if kind in _PARTED else "",
             foreign=self._foreign.get(index, ()),
@@ -264,8 +266,8 @@ def _rows_above(
     paragraph: Paragraph,
     before: Paragraph | None,
     text: str,
-    indented: bool,
     *,
+    indented: bool,
     opens: bool,
 ) -> int:
     """Empty rows above a paragraph.
@@ -278,7 +280,7 @@ def _rows_above(
     if kind is ParagraphKind.HEADING:
         if before.kind is ParagraphKind.HEADING:
             return 1
-        return _ABOVE_CHAPTER if opens else 2
+        return _ABOVE_CHAPTER if opens else _ABOVE_HEADING
     if kind is not before.kind:
         return 1
     if kind is ParagraphKind.LIST:

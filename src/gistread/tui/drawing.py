@@ -35,6 +35,7 @@ _HALF_BLOCKS_SIZE = 160, 160  # In a text, drawn with half blocks
 _GRAPHICS_SIZE = 800, 800  # In a text, drawn with the terminal's graphics
 # In the viewer, with the terminal's graphics: a small picture stays small
 _MOST_ENLARGED = 2
+_LEAST_COLUMNS = 2  # Of a picture, however small it is
 _USUAL_CELL = 10, 20  # Pixels (width, height) if the terminal does not tell
 KITTY_TERMS = "xterm-kitty", "xterm-ghostty"
 # Formats that Pillow reads by itself; some others would start programs.
@@ -97,6 +98,7 @@ def choose_mode(
         return blocks
     term, program = environment.get("TERM", ""), environment.get("TERM_PROGRAM", "")
     if term in KITTY_TERMS or program == "ghostty":
+        # As if it were set: without true colour, this falls back to blocks.
         return choose_mode(ImageMode.KITTY, environment, color_system)
     if _has_sixel(term, program, environment):
         return ImageMode.SIXEL
@@ -135,7 +137,7 @@ class Drawer:
         picture = unpack(data, max_size)
         painter = self._painter(picture)
         picture.pixels.thumbnail(_HALF_BLOCKS_SIZE)
-        columns = max(2, picture.width // PIXELS_A_CELL)
+        columns = max(_LEAST_COLUMNS, picture.width // PIXELS_A_CELL)
         return Figure(picture.pixels, columns, painter=painter)
 
     def enlarged(self, picture: Picture) -> Figure:
@@ -144,7 +146,8 @@ class Drawer:
         if self._kitty is not None:
             cell_width, _ = cell_pixels() or _USUAL_CELL
             columns = _MOST_ENLARGED * picture.width // cell_width
-        return Figure(picture.pixels, max(2, columns), painter=self._painter(picture))
+        columns = max(_LEAST_COLUMNS, columns)
+        return Figure(picture.pixels, columns, painter=self._painter(picture))
 
     def sixels(self, picture: Picture) -> Widget | None:
         """A widget that draws the picture with sixels; None without sixels or a cell size.
@@ -159,7 +162,8 @@ class Drawer:
         sixel_image = _sixel_image(picture.pixels, cell_width, cell_height)
         styles = sixel_image.styles
         styles.width = styles.height = "auto"
-        styles.max_width = max(2, _MOST_ENLARGED * picture.width // cell_width)
+        columns = _MOST_ENLARGED * picture.width // cell_width
+        styles.max_width = max(_LEAST_COLUMNS, columns)
         return sixel_image
 
     def forget(self, figure: Figure) -> None:

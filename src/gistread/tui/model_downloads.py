@@ -48,6 +48,8 @@ from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.services import AppServices
 from gistread.units import format_duration, format_size
 
+_REDRAW_S = 1.0  # Between two looks at the progress of a download
+_PROBLEM_S = 10  # Seconds that a problem with a plan is shown
 _OUTCOME_S = 15  # Seconds that the outcome of a download is shown
 
 
@@ -165,7 +167,7 @@ class ModelDownloads:
             else:
                 await self._ask_to_get(spec)
         except GistreadError as error:
-            self._app.notify(str(error), severity="error", timeout=10)
+            self._app.notify(str(error), severity="error", timeout=_PROBLEM_S)
 
     async def _ask_to_get(self, spec: str) -> None:
         """Plan a download, and ask the user whether to start it.
@@ -249,7 +251,7 @@ class ModelDownloads:
 
         self.halt = halt
         threading.Thread(target=run, name="download", daemon=True).start()
-        self._timer = self._app.set_interval(1.0, self._redraw)
+        self._timer = self._app.set_interval(_REDRAW_S, self._redraw)
 
     def _tell(self, progress: Progress) -> None:
         """Called in the thread; the next redraw shows it."""

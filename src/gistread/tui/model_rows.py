@@ -75,17 +75,13 @@ class Chooser:
         # Sorting is stable: those of one availability keep their order.
         rated.sort(key=lambda pair: pair[0])
         current = [row for _, row in rated if row.is_current]
-        if not current and "://" in self.current:
+        is_on_server = "://" in self.current
+        if is_on_server and not current:
             current = [_current(ModelRow(self.current, self.current, "on a server"))]
-        ready: list[ModelRow] = []
-        others = list(other_downloads)
-        for availability, row in rated:
-            if row.is_current:
-                continue
-            if availability is Availability.READY:
-                ready.append(row)
-            else:
-                others.append(row)
+        further = [pair for pair in rated if not pair[1].is_current]
+        ready = [row for rating, row in further if rating is Availability.READY]
+        unready = [row for rating, row in further if rating is not Availability.READY]
+        others = [*other_downloads, *unready]
         if not whole:
             others = _fold(ready[_SHOWN_AT_FIRST:] + others)
             ready = ready[:_SHOWN_AT_FIRST]

@@ -127,20 +127,18 @@ def place_words(
     read, from 0 to 1.
     """
     index = book.chapter_index(offset)
-    chapter = book.chapters[index]
     has_chapters = len(book.chapters) > 1
-    length = len(book.text)
-    words_per_character = book.words / max(1, length)
-    read_until = round(share * length)
+    read_until = round(share * len(book.text))
     progress = []
     if "chapter-left" in shown and has_chapters:
-        chapter_read_until = max(offset, min(read_until, chapter.end))
-        words_left = max(0, chapter.end - chapter_read_until) * words_per_character
-        time_left = reading_time(words_left / words_per_minute)
+        chapter_end = book.chapters[index].end
+        chapter_read_until = max(offset, min(read_until, chapter_end))
+        characters = chapter_end - chapter_read_until
+        time_left = _time_for(book, characters, words_per_minute)
         progress.append(f"chapter {time_left}")
     if "book-left" in shown:
-        words_left = max(0, length - read_until) * words_per_character
-        time_left = reading_time(words_left / words_per_minute)
+        characters = len(book.text) - read_until
+        time_left = _time_for(book, characters, words_per_minute)
         progress.append(f"book {time_left} left")
     if "page" in shown:
         count = book.page_count
@@ -155,6 +153,13 @@ def place_words(
     if "chapter" in shown and has_chapters and not _is_title_page(book, offset):
         chapter_title = chapter_words(book, index)
     return PlaceWords(title, chapter_title, tuple(progress))
+
+
+def _time_for(book: Book, characters: int, words_per_minute: float) -> str:
+    """How long a part of a book takes to read, at its average length of words."""
+    words_per_character = book.words / max(1, len(book.text))
+    words = max(0, characters) * words_per_character
+    return reading_time(words / words_per_minute)
 
 
 def _is_title_page(book: Book, offset: int) -> bool:

@@ -114,23 +114,23 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
 
 def _doing_besides(activity: Activity, resume_key: str) -> tuple[str, ...]:
     """What the model reads or makes while no question is asked."""
-    read = _sections(activity)
+    sections = _sections(activity)
     making = _making(activity.artifact, resume_key)
     match activity.reading:
         case ReadingState.RUNNING:
             what_is_made = making[:1]  # Without the time that it takes
-            parts = ("Reading along", read, *what_is_made, _left(activity))
+            parts = ("Reading along", sections, *what_is_made, _left(activity))
             return tuple(filter(None, parts))
         case _ if making:
             return making
-        case ReadingState.PAUSED if read:
-            return "Paused", f"{read} read", f"{resume_key} to resume"
+        case ReadingState.PAUSED if sections:
+            return "Paused", f"{sections} read", f"{resume_key} to resume"
         case ReadingState.PAUSED:
             return "Paused", f"{resume_key} to resume"
         case ReadingState.WAITING:
             return ("Reading along continues after the answer",)
         case ReadingState.OFFERED:
-            return _offered(activity, f"{read} read", resume_key)
+            return _offered(activity, f"{sections} read", resume_key)
         case ReadingState.DONE:
             return (_complete(activity),)
         case _:
@@ -154,13 +154,16 @@ def _left(activity: Activity) -> str:
     return f"{about}{format_duration(activity.seconds_left)} left"
 
 
-def _offered(activity: Activity, sections: str, resume_key: str) -> tuple[str, ...]:
-    """A memory that was made before, and the key to read the book again."""
-    memory = sections
+def _offered(activity: Activity, read_words: str, resume_key: str) -> tuple[str, ...]:
+    """A memory that was made before, and the key to read the book again.
+
+    `read_words`: how many sections it has.
+    """
+    extent = read_words
     if activity.pages_read >= activity.pages_total:
-        memory = _complete(activity)
+        extent = _complete(activity)
     maker = f"by {activity.read_by}" if activity.read_by else "earlier"
-    return f"{memory}, {maker}", f"{resume_key} to read again"
+    return f"{extent}, {maker}", f"{resume_key} to read again"
 
 
 def _complete(activity: Activity) -> str:
@@ -185,8 +188,7 @@ def _making(making: ArtifactBuilding | None, resume_key: str) -> tuple[str, ...]
     """The artifact that is made, and how much of it remains; empty without one."""
     if making is None:
         return ()
-    # Only "summaries" of "summaries of a long memory"
-    work, _, _ = making.name.partition(" of ")
+    work = making.name
     if making.total:
         work += f": {making.done} of {making.total}"
     if making.paused:

@@ -336,20 +336,11 @@ def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palet
     """The theme of a table. Raises ValueError with a message for the user."""
     if unknown := sorted(set(table) - set(_KEYS)):
         raise ValueError(f"unknown key {unknown[0]!r}. Keys: {', '.join(_KEYS)}.")
-    colors = table.get("colors")
-    if colors is None and base is not None:
-        colors = {}  # It may change the title alone.
-    if not isinstance(colors, dict):
-        raise ValueError(f"[colors] is missing: a table of {', '.join(NEEDED)}.")
-    for role, color in colors.items():
-        _check_color(role, color)
-    if base is None:
-        _check_complete(colors)
+    own_colors = _own_colors(table, is_extension=base is not None)
     title = table.get("title", name)
     dark = table.get("dark", base.dark if base else False)
     if not isinstance(title, str) or not isinstance(dark, bool):
         raise ValueError("title must be a text, dark must be true or false.")
-    own_colors: dict[str, str] = dict(colors)
     inherited: dict[str, str] = {}
     if base is not None:
         inherited = {
@@ -358,6 +349,23 @@ def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palet
             if _is_inherited(role, own_colors)
         }
     return Palette(name, title, dark, completed(inherited | own_colors))
+
+
+def _own_colors(table: Mapping[str, Any], *, is_extension: bool) -> dict[str, str]:
+    """The colours that a theme sets itself. Raises ValueError with a message for the user.
+
+    `is_extension`: whether it takes others from another theme.
+    """
+    colors = table.get("colors")
+    if colors is None and is_extension:
+        colors = {}  # It may change the title alone.
+    if not isinstance(colors, dict):
+        raise ValueError(f"[colors] is missing: a table of {', '.join(NEEDED)}.")
+    for role, color in colors.items():
+        _check_color(role, color)
+    if not is_extension:
+        _check_complete(colors)
+    return colors
 
 
 def _check_color(role: object, color: object) -> None:

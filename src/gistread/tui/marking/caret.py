@@ -140,6 +140,17 @@ def _is_whole(unit: Unit, book: Book, caret: Caret) -> bool:
     return unit is Unit.WORD or caret.range == _UNIT_AT[unit](book, start)
 
 
+def _next_head(
+    unit: Unit, book: Book, caret: Caret, *, forward: bool, extend: bool
+) -> Range:
+    """Where the head of the caret goes from a word, sentence or paragraph."""
+    if extend or _is_whole(unit, book, caret):
+        return _neighbour(unit, book, caret.head, forward=forward)
+    # First the whole sentence or paragraph around the caret
+    start, _ = caret.head
+    return _UNIT_AT[unit](book, start)
+
+
 _NO_PROSE = (ParagraphKind.HEADING, ParagraphKind.BREAK, ParagraphKind.IMAGE)
 
 
@@ -270,6 +281,7 @@ class SelectableText(CommandTarget, LongText):
         """Move the caret, or extend the selection. Without a selection, begin one."""
         if not self.selecting:
             self.begin_selecting()
+            # With a selection that the mouse has made, the step itself extends it.
             if self.caret is not None and not self.caret.extending:
                 self.caret = replace(self.caret, extending=True)
                 self.post_message(self.CaretMoved())
@@ -280,12 +292,8 @@ class SelectableText(CommandTarget, LongText):
         extend = extend or caret.extending
         if unit is Unit.ROW:
             head = self._word_in_next_row(book, caret.head, 1 if forward else -1)
-        elif extend or _is_whole(unit, book, caret):
-            head = _neighbour(unit, book, caret.head, forward=forward)
         else:
-            # First the whole sentence or paragraph around the caret
-            start, _ = caret.head
-            head = _UNIT_AT[unit](book, start)
+            head = _next_head(unit, book, caret, forward=forward, extend=extend)
         if extend:
             self.caret = Caret(caret.anchor, head, extending=True)
         else:

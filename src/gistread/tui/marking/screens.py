@@ -92,7 +92,8 @@ class MarksScreen(ListScreen[str]):
             after = self.shown[row_number + 1 :]
             nearest_before = reversed(self.shown[:row_number])
             keys = [row.key for row in (*after, *nearest_before)]
-            chosen = next((key for key in keys if key in identifiers), None)
+            remaining = [key for key in keys if key in identifiers]
+            chosen = remaining[0] if remaining else None
         self.show_rows(chosen)
 
     def action_delete(self) -> None:

@@ -102,7 +102,7 @@ class ReadingContext:
         """
         key = self.answers_pane.cursor_key
         if self.panes.current is Pane.ANSWERS and isinstance(key, tuple):
-            number: int = key[1]
+            number: int = key[1]  # Keys there are (kind, number of the exchange, …).
             return number
         if not self.answers_pane.exchanges:
             return None
@@ -179,7 +179,7 @@ class Navigation(InputLineClient):
         it is until the user reads on there. `return_to`: the pane that `back` shows.
         """
         pane = self._context.book_pane
-        self.jumps.leave(pane.place, offset, series)
+        self.jumps.record(pane.place, offset, series)
         self.show(offset, top)
         if series:
             pane.call_after_refresh(lambda: self.jumps.arrived(pane.place))
@@ -206,7 +206,7 @@ class Navigation(InputLineClient):
         """
         position = self._context.position
         if position.looking and not self.jumps.behind:
-            self.jumps.leave(position.place, self._context.place)
+            self.jumps.record(position.place, self._context.place)
         self._return(back=True)
         if self._return_to is not None:
             view = self._context.book_pane.visible_range

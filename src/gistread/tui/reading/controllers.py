@@ -81,7 +81,7 @@ class Controllers:
         self.section_names = SectionNamer(context, self.pages, self.line, self.people)
         self._redraw_due = False
         self.is_closed = False  # Its screen is being removed: nothing is drawn any more
-        # Whether the model was reading when the lines were last drawn
+        # Whether the model was reading at the last redraw
         self._was_reading = False
 
     def on_session_event(self, event: events.SessionEvent) -> None:
@@ -142,18 +142,12 @@ class Controllers:
     def _show_reading(self, session: Session) -> None:
         """Show how far the model is, and which page it is reading."""
         context, activity = self.context, session.activity
-        is_reading = activity.reading is events.ReadingState.RUNNING
-        share = None
-        if is_reading:
-            share = activity.pages_read / max(1, activity.pages_total)
-        signals = context.services.signals
-        signals.progress(share)
-        if self._was_reading and activity.reading is events.ReadingState.DONE:
-            signals.ended(f"The memory of {context.book.title} is complete.")
-        self._was_reading = is_reading
+        self._signal_reading(activity)
         page = activity.page
         has_moved = context.memory_pane.show_reading(
-            begun=page, draft=session.reading.draft, reading=is_reading
+            begun=page,
+            draft=session.reading.draft,
+            reading=activity.reading is events.ReadingState.RUNNING,
         )
         if has_moved:
             self.pages.show_here(scroll=context.panes.current is not Pane.MEMORY)
@@ -163,6 +157,18 @@ class Controllers:
         if page is not None and top <= page.start < bottom:
             marks.append(Mark(page.start, page.end, _BEING_READ, sign=_SIGN))
         context.layers.set(Layer.MODEL, marks)
+
+    def _signal_reading(self, activity: events.Activity) -> None:
+        """Tell the terminal how far the model is, and once that it has read the book."""
+        is_reading = activity.reading is events.ReadingState.RUNNING
+        share = None  # No progress is shown.
+        if is_reading:
+            share = activity.pages_read / max(1, activity.pages_total)
+        signals = self.context.services.signals
+        signals.progress(share)
+        if self._was_reading and activity.reading is events.ReadingState.DONE:
+            signals.ended(f"The memory of {self.context.book.title} is complete.")
+        self._was_reading = is_reading
 
     def on_message(self, event: Message) -> None:
         """Pass a message of a widget to the controller that handles it."""

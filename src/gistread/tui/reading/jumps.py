@@ -9,7 +9,7 @@ class JumpList:
     """The places where jumps began, as offsets in the book.
 
     >>> jumps = JumpList()
-    >>> jumps.leave(here=100, there=900)
+    >>> jumps.record(here=100, there=900)
     True
     >>> jumps.move(here=900, back=True)
     100
@@ -21,7 +21,7 @@ class JumpList:
         self._series = ""  # Series of the latest jump
         self._came_to: int | None = None  # Where the latest jump ended
 
-    def leave(self, here: int, there: int, series: str = "") -> bool:
+    def record(self, here: int, there: int, series: str = "") -> bool:
         """Record a jump; returns whether it is a new entry.
 
         Jumps of one `series` without a move between them (`]]]`, `nnn`) are one entry.
@@ -51,6 +51,7 @@ class JumpList:
         if not back:
             source, target = target, source
         self._series = ""
+        # Going to where the view already is would show nothing.
         while source and source[-1] == here:
             source.pop()
         if not source:

@@ -45,10 +45,16 @@ def shown_links(book: Book, start: int, end: int, notes: list[int]) -> list[Show
         for note in sorted(notes):
             reference = book.links[note]
             if paragraph.start <= reference.start < paragraph.end:
-                note_start, note_end = reference.target or 0, reference.target_end or 0
-                inner_links = links_in(book, note_start, note_end)
-                shown += [ShownLink(note, index) for index in inner_links]
+                shown += [ShownLink(note, index) for index in links_of_note(book, note)]
     return shown
+
+
+def links_of_note(book: Book, note: int) -> list[int]:
+    """Indexes of the links in the note that a link refers to; none if it refers to none."""
+    reference = book.links[note]
+    if reference.target is None or reference.target_end is None:
+        return []
+    return links_in(book, reference.target, reference.target_end)
 
 
 # Schemes handed to the system's browser. Other addresses, files above all, are only copied.
@@ -247,8 +253,8 @@ class LinkController:
     def _open_note(self, note: int) -> None:
         """Show a note below the paragraph that refers to it."""
         pane = self._pane
-        # Notes of earlier links come first.
         index = self._first_block_below(note)
+        # Notes of earlier links come first.
         while (other := self._note_at(index)) is not None and other < note:
             index += 1
         place = pane.place
@@ -274,17 +280,17 @@ class LinkController:
         """Leave an empty row between the last open note of a paragraph and the text below it."""
         pane = self._pane
         first = self._first_block_below(note)
-        end = first
-        while self._note_at(end) is not None:
-            end += 1
-        has_air = end < pane.block_count and pane.block(end) == AIR
-        below = end + 1 if has_air else end
+        notes_end = first
+        while self._note_at(notes_end) is not None:
+            notes_end += 1
+        has_air = notes_end < pane.block_count and pane.block(notes_end) == AIR
+        below = notes_end + 1 if has_air else notes_end
         follows_close = below < pane.block_count and pane.block(below).blank_before == 0
-        needs_air = end > first and follows_close
+        needs_air = notes_end > first and follows_close
         if needs_air and not has_air:
-            pane.splice(end, 0, (AIR,))
+            pane.splice(notes_end, 0, (AIR,))
         elif has_air and not needs_air:
-            pane.splice(end, 1, ())
+            pane.splice(notes_end, 1, ())
 
     def _show_note(self, note: int) -> None:
         """Scroll to a note that has just been opened, but keep its reference in view.
@@ -295,7 +301,8 @@ class LinkController:
         place = self._open_notes.get(note, pane.place)
         pane.scroll_to_key(note_key(note))
         view, reference = pane.visible_range, self._book.links[note].start
-        if view is not None and reference < view[0]:
+        is_reference_above = view is not None and reference < view[0]
+        if is_reference_above:
             pane.bring_into_view(reference)
             if not pane.shows_key(note_key(note)):
                 pane.scroll_to_offset(place)

@@ -2,6 +2,7 @@
 
 from textual.content import Content
 
+from gistread.marking import Mark
 from gistread.tui.marking.controller import MarkController
 from gistread.tui.marking.describe import sign_of
 from gistread.tui.reading.context import ReadingContext
@@ -37,24 +38,23 @@ class MarksBeside:
         ]
         # By row: with two columns of text, a later mark may stand higher.
         marks.sort(key=lambda mark: (book.row_in_view(mark.start), mark.start))
-        rows_above_column = self._column.content_region.y - book.content_region.y
-        notes: list[MarkNote] = []
-        for mark in marks:
-            row = max(0, book.row_in_view(mark.start) - rows_above_column)
-            marked_words = short(" ".join(mark.place.exact.split()), _MOST_WORDS)
-            text = mark.note or marked_words
-            note = MarkNote(
-                mark.id,
-                row,
-                sign=sign_of(mark),
-                words=text,
-                is_note=bool(mark.note),
-            )
-            notes.append(note)
-        count = f"   {len(notes)} on this screen of {len(self._marks.marks)}"
+        count = f"   {len(marks)} on this screen of {len(self._marks.marks)}"
         header = Content.assemble(("Marks", "bold"), (count, "$gr-faint"))
         self._context.screen.query_one("#marks-header", Line).show(header)
-        self._column.show_marks(notes)
+        self._column.show_marks([self._note_of(mark) for mark in marks])
+
+    def _note_of(self, mark: Mark) -> MarkNote:
+        """The note of a mark, or else its words, in the row of the column beside it."""
+        book = self._context.book_pane
+        rows_above_column = self._column.content_region.y - book.content_region.y
+        marked_words = " ".join(mark.place.exact.split())
+        return MarkNote(
+            mark.id,
+            row=max(0, book.row_in_view(mark.start) - rows_above_column),
+            sign=sign_of(mark),
+            words=mark.note or short(marked_words, _MOST_WORDS),
+            is_note=bool(mark.note),
+        )
 
     def clicked(self, event: Clicked) -> None:
         """Open the mark that was clicked."""

@@ -108,8 +108,14 @@ class MemoryPages:
             page = entry.page
             if entry.is_read and not pane.story.leaves_out(page):
                 style = "sign" if page.number == pane.view.here else "muted"
-                start = page.start
-                marks.append(Mark(start, start + 1, "", str(page.number), style))
+                mark = Mark(
+                    page.start,
+                    page.start + 1,
+                    style="",
+                    sign=str(page.number),
+                    sign_style=style,
+                )
+                marks.append(mark)
         self._context.layers.set(Layer.SECTIONS, marks)
 
     def page_chosen(self, event: MemoryPane.PageChosen) -> None:
@@ -118,9 +124,10 @@ class MemoryPages:
             self._context.navigation.jump(event.start)
             self._context.panes.show(Pane.BOOK)
             return
+        # All moves through the memory are one jump, until the book is focused.
         if not self.walking:
             self.walking = True
-            self._context.navigation.jumps.leave(self._context.place, event.start)
+            self._context.navigation.jumps.record(self._context.place, event.start)
         self._context.navigation.show(event.start)
 
     def clicked(self, event: Clicked) -> None:
@@ -147,8 +154,8 @@ class MemoryPages:
         """Open or close the chosen page; in a row of pages without gists, go to the first one."""
         pane, panes = self._context.memory_pane, self._context.panes
         key = pane.cursor_key
-        is_rest = isinstance(key, tuple) and key[0] == "rest"
-        if is_rest and panes.current is Pane.MEMORY:
+        is_without_gists = isinstance(key, tuple) and key[0] == "rest"
+        if is_without_gists and panes.current is Pane.MEMORY:
             pane.go_to_page()
             return
         number = self._read_page()
@@ -168,16 +175,21 @@ class MemoryPages:
         if self._context.panes.current is not Pane.MEMORY:
             is_now = "is" if number in pane.view.pinned else "is no longer"
             self._context.notify(f"Section {number} {is_now} pinned.")
+        self._pin_for_question(number, pinned=number in pane.view.pinned)
+
+    def _pin_for_question(self, number: int, *, pinned: bool) -> None:
+        """Pin a page for the question that runs, or take its pin away."""
         session = self._context.session
         question = self._context.last_question
-        if session is None or question is None or pane.memory is None:
+        shown_memory = self._context.memory_pane.memory
+        if session is None or question is None or shown_memory is None:
             return
         # A question numbers sections as its memory did when it began.
-        memory = question.memory or pane.memory
-        asked_page = memory.page_at(pane.memory.entry(number).page.start)
+        memory = question.memory or shown_memory
+        asked_page = memory.page_at(shown_memory.entry(number).page.start)
         if asked_page is None:
             return
-        if number in pane.view.pinned:
+        if pinned:
             session.steering.pinned.add(asked_page.number)
         else:
             session.steering.pinned.discard(asked_page.number)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from gistread.book.model import Book, Link
 from gistread.tui.book_blocks import inline_spans
-from gistread.tui.text import Block
+from gistread.tui.text import Block, Span
 
 AIR = Block("", key="air", blank_before=0)  # An empty row below open notes
 _RAIL = "┊ "
@@ -24,7 +24,7 @@ def note_key(note: int) -> tuple[str, int]:
 def note_blocks(book: Book, note: int, chosen: int | None = None) -> list[Block]:
     """Blocks of the note that a link refers to, without offsets in the book.
 
-    `chosen`: index of the selected link in the note.
+    None for a link without a note. `chosen`: index of the selected link in the note.
     """
     link = book.links[note]
     if link.target is None or link.target_end is None:
@@ -34,10 +34,6 @@ def note_blocks(book: Book, note: int, chosen: int | None = None) -> list[Block]
     for paragraph in book.paragraphs_between(link.target, link.target_end):
         start = max(paragraph.start, link.target)
         end = min(paragraph.end, link.target_end)
-        spans = inline_spans(book, start, end)
-        if chosen is not None:
-            chosen_spans = [span for span in spans if span.link == chosen]
-            spans += tuple(replace(span, style="current-link") for span in chosen_spans)
         block = Block(
             book.text[start:end],
             key=key,
@@ -45,12 +41,24 @@ def note_blocks(book: Book, note: int, chosen: int | None = None) -> list[Block]
             indent=2,
             rail=_RAIL,
             blank_before=0 if blocks else 1,
-            spans=spans,
+            spans=_spans_of_note(book, start, end, chosen),
         )
         blocks.append(block)
     if not blocks:
         blocks = [Block("This note is empty.", key=key, style="muted", rail=_RAIL)]
     return blocks
+
+
+def _spans_of_note(
+    book: Book, start: int, end: int, chosen: int | None
+) -> tuple[Span, ...]:
+    """Styles and links of a paragraph, with another style over the `chosen` link."""
+    spans = inline_spans(book, start, end)
+    if chosen is None:
+        return spans
+    chosen_spans = [span for span in spans if span.link == chosen]
+    marked = [replace(span, style="current-link") for span in chosen_spans]
+    return (*spans, *marked)
 
 
 def note_of(key: Hashable) -> int | None:

@@ -82,14 +82,12 @@ class ReadingPosition:
         if start == start_before and not turned:
             self._resized(end)
             return
-        screen_length = end - start
-        has_skipped_screen = not turned and start - end_before > screen_length
+        # A drag of the scroll bar is a jump too: it leaves out more than a screen.
+        has_skipped_screen = not turned and start - end_before > end - start
         jumped = self._jumped or has_skipped_screen
         self._jumped = False
         if self._looking_from is None and not jumped:
-            if start_before <= start:
-                self._add_read(start_before)
-            self._moved_on(start, end)
+            self._scrolled_from(start_before)
         elif start <= self.place < end:
             self._looking_from = None  # The reading place is in view again.
         elif jumped:
@@ -97,6 +95,15 @@ class ReadingPosition:
         else:  # A look goes on.
             assert self._looking_from is not None
             self._read_on_from(self._looking_from)
+
+    def _scrolled_from(self, start_before: int) -> None:
+        """The view was scrolled at the reading place; what it went past was read."""
+        assert self._view is not None
+        start, end = self._view
+        goes_back = start < start_before
+        if not goes_back:
+            self._add_read(start_before)
+        self._moved_on(start, end)
 
     def _read_on_from(self, look: Range) -> None:
         """Read on where a look began, if a whole screen was turned since."""
@@ -171,7 +178,7 @@ class ModelPlace:
 
     @property
     def offset(self) -> int:
-        """Where the model should read, as an offset in the book."""
+        """Where the model should read, as an offset in the book; brought up to date here."""
         has_read_on_after_jump = self._places_begun != self._position.places_begun
         if has_read_on_after_jump:
             self._places_begun = self._position.places_begun

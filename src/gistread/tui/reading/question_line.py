@@ -122,6 +122,7 @@ class QuestionLine(InputLineClient):
             chosen = user_data.bound_choice(book.sha256)
             if chosen is None:
                 chosen = BoundChoice(whole=not self._has_plot)
+            # Whoever uses the whole book has agreed to hear its end.
             self._chosen = replace(chosen, may_lift=chosen.may_lift or chosen.whole)
             if threads := user_data.threads(book.sha256):
                 self.thread = OpenThread.of(threads[-1])

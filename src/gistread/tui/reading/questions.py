@@ -509,7 +509,8 @@ class QuestionController:
         self._context.panes.fit_answers()
         memory = self._context.memory_pane
         session = self._context.session
-        if session is None or session.steering.proposal is None:
+        is_undecided = session is not None and session.steering.proposal is not None
+        if not is_undecided:
             memory.show_note(None)  # The proposal that it was about is decided.
         match event:
             case events.Started(share_shown=share):

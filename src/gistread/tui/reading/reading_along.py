@@ -5,13 +5,14 @@ Whether a model reads along is remembered for each book.
 
 import asyncio
 import time
+from collections.abc import Collection, Mapping
 
 from gistread.errors import GistreadError, StorageError
 from gistread.library.figures import describe_memory
 from gistread.memory.model import DEFAULT_FOCUS, GistFocus, parse_task
 from gistread.memory.preset_detection import detect_preset
 from gistread.memory.store import MemoryHeader
-from gistread.presets import read_presets
+from gistread.presets import Preset, read_presets
 from gistread.session.estimate import seconds_to_read_all
 from gistread.session.session import Session
 from gistread.tui.reading.context import ReadingContext
@@ -86,11 +87,10 @@ class ReadingAlong:
         note = (
             f"A different preset creates a second memory; this one is kept.{duration}"
         )
-        rows = []
-        for preset in presets.values():
-            mark = "● " if preset.name == current else "  "
-            hint = "   suggested" if preset.name == suggested else ""
-            rows.append(Row(preset.name, f"{mark}{preset.title}{hint}", preset.summary))
+        rows = [
+            _preset_row(preset, current=current, suggested=suggested)
+            for preset in presets.values()
+        ]
         at = current or suggested
         self._context.push(ListScreen("Read this book as …", note, rows, at), use)
 
@@ -120,16 +120,9 @@ class ReadingAlong:
             "Gists made for a question keep what bears on it. The model reads the book again; "
             f"existing memories are kept.{_duration_note(session)}"
         )
-        at = ""  # The row of the memory that is shown
-        now_s = time.time()
-        rows = _rows_under_way(session)
-        for path, header in headers.items():
-            maker, facts = describe_memory(header, session.book, now_s)
-            mark = "  "
-            if _is_shown(header, session):
-                mark = "● "
-                at = at or path
-            rows.append(Row(path, f"{mark}{maker}", facts))
+        shown = [path for path, header in headers.items() if _is_shown(header, session)]
+        at = shown[0] if shown else ""
+        rows = [*_rows_under_way(session), *_rows_of_saved(headers, shown, session)]
         prompt = "or what you look for, to have it read for that"
         screen = AskScreen("Memories of this book", note, rows, at, placeholder=prompt)
         self._context.push(screen, use)
@@ -177,6 +170,26 @@ class ReadingAlong:
 
 def _is_shown(header: MemoryHeader, session: Session) -> bool:
     return session.memory is not None and header.describes(session.memory)
+
+
+def _preset_row(preset: Preset, *, current: str, suggested: str) -> Row[str]:
+    """A preset; `current` and `suggested` are the names of two."""
+    mark = "● " if preset.name == current else "  "
+    hint = "   suggested" if preset.name == suggested else ""
+    return Row(preset.name, f"{mark}{preset.title}{hint}", preset.summary)
+
+
+def _rows_of_saved(
+    headers: Mapping[str, MemoryHeader], shown: Collection[str], session: Session
+) -> list[Row[str]]:
+    """The saved memories by path, those that are `shown` with a mark."""
+    now_s = time.time()
+    rows: list[Row[str]] = []
+    for path, header in headers.items():
+        maker, facts = describe_memory(header, session.book, now_s)
+        mark = "● " if path in shown else "  "
+        rows.append(Row(path, f"{mark}{maker}", facts))
+    return rows
 
 
 def _rows_under_way(session: Session) -> list[Row[str]]:

@@ -122,11 +122,11 @@ class SearchController(InputLineClient):
         """Search these words; with `stay`, close the input line once they are found."""
         self._cancel()
         self._stop = threading.Event()
-        job = partial(self._find, words, self._mode, self._stop, stay)
+        job = partial(self._find, words, self._mode, self._stop, stay=stay)
         run_job(self._context.screen, job, group=_GROUP, exclusive=False)
 
     async def _find(
-        self, words: str, mode: SearchMode, stop: threading.Event, stay: bool
+        self, words: str, mode: SearchMode, stop: threading.Event, *, stay: bool
     ) -> None:
         """Find the words in a thread, mark the hits and show one. `stay`: as for `typed`."""
         if not self._search.is_ready(mode):
@@ -189,7 +189,7 @@ class SearchController(InputLineClient):
 
     def _arrived(self, before: int) -> None:
         """Record the jump from the place before."""
-        self._context.navigation.jumps.leave(before, self._context.place, _GROUP)
+        self._context.navigation.jumps.record(before, self._context.place, _GROUP)
 
     def _bring_into_view(self, index: int) -> None:
         """Show the first part of a hit, unless it is in view."""
@@ -258,13 +258,8 @@ class SearchController(InputLineClient):
         if view is None:
             return
         top, bottom = view
-        if self._marked is not None:
-            # After `clear`, nothing is marked until the next search.
-            is_cleared = not self.note
-            first, last = self._marked
-            is_marked = first <= top and bottom <= last
-            if is_cleared or is_marked:
-                return
+        if self._has_marked(top, bottom):
+            return
         start, end = max(0, top - _AROUND), bottom + _AROUND
         self._marked = start, end
         hits = self.hits
@@ -279,3 +274,12 @@ class SearchController(InputLineClient):
             parts = hits.marked(self._current)
             current = [Mark(*part, "current-hit") for part in parts]
         self._context.layers.set(Layer.CURRENT_HIT, current)
+
+    def _has_marked(self, top: int, bottom: int) -> bool:
+        """Whether the hits between two offsets are marked, or none are to be."""
+        if self._marked is None:
+            return False
+        # After `clear`, nothing is marked until the next search.
+        is_cleared = not self.note
+        first, last = self._marked
+        return is_cleared or (first <= top and bottom <= last)

@@ -54,7 +54,7 @@ class SectionNamer:
 
     async def _name(self, sections: _Sections) -> None:
         """Find the names of these sections, and show them."""
-        view = await self._people.known()
+        view = await self._people.names_so_far()
         names = await asyncio.to_thread(names_of_sections, view, sections)
         if self._context.memory_pane.show_names(names):
             # A pane that has just appeared is laid out by then.

@@ -55,7 +55,8 @@ class PeopleController:
         # Finds the names of the whole book; begun once
         self._indexing: asyncio.Task[Index] | None = None
         self._view: Index | None = None  # The names up to the bound, as found last
-        self._joining = asyncio.Lock()
+        # Callers at the same time wait for one search, and share what it finds.
+        self._finding = asyncio.Lock()
 
     def load_corrections(self) -> None:
         """Read the saved corrections of names. Call it in a thread."""
@@ -77,7 +78,7 @@ class PeopleController:
 
     async def _show_at(self, selected: tuple[int, int] | None) -> None:
         """Show the card of the name in this range of the book; without one, the list."""
-        context, view = self._context, await self._collected()
+        context, view = self._context, await self._names_with_notice()
         if not context.screen.is_current or isinstance(context.screen.focused, Input):
             return  # The user did something else meanwhile.
         if selected is None:
@@ -100,11 +101,12 @@ class PeopleController:
             return False
         in_answers = event.control.id == Pane.ANSWERS
         kind = key[0] if isinstance(key, tuple) else ""
+        # A click on a source or a step leads to it.
         is_row_with_target = in_answers and kind not in ("", "answer")
         if is_row_with_target or event.link is not None:
             return False
-        start = max(event.text.rfind(space, 0, at) for space in " \n\t") + 1
-        word_so_far = event.text[start : at + 1].lstrip(_OPENING_SIGNS)
+        word_start = max(event.text.rfind(space, 0, at) for space in " \n\t") + 1
+        word_so_far = event.text[word_start : at + 1].lstrip(_OPENING_SIGNS)
         return event.text[at].isalpha() and word_so_far[:1].isupper()
 
     async def clicked(self, event: Clicked) -> bool:
@@ -117,16 +119,16 @@ class PeopleController:
             was_double_click = self._context.book_pane.selected_range is not None
             if was_double_click:
                 return True
-        view = await self.known()
+        view = await self.names_so_far()
         entity = view.named_at(event.text, event.offset_in_block or 0)
         if entity is None or not self._context.screen.is_current:
             return False
         self._show(entity, view)
         return True
 
-    async def _collected(self) -> Index:
+    async def _names_with_notice(self) -> Index:
         """The names up to the bound; shows a notice if finding them takes a moment."""
-        search = asyncio.create_task(self.known())
+        search = asyncio.create_task(self.names_so_far())
         await asyncio.wait({search}, timeout=_AT_ONCE_S)
         if search.done():
             return search.result()
@@ -136,20 +138,20 @@ class PeopleController:
         finally:
             self._context.screen.withdraw(_COLLECTING)
 
-    async def known(self) -> Index:
+    async def names_so_far(self) -> Index:
         """The names up to the bound. They are found anew if the bound or corrections changed."""
         end = self._line.bound
         if end is None:
             end = len(self._context.book.text)
         index = await self._whole_index()
-        async with self._joining:
+        async with self._finding:
             corrections = self._context.corrections
             view = self._view
             if view is not None:
                 has_same_end = len(view.book.text) == end
                 if has_same_end and view.corrections == corrections:
                     return view
-            view = await asyncio.to_thread(_joined, index, end, corrections)
+            view = await asyncio.to_thread(_names_upto, index, end, corrections)
             self._view = view
             return view
 
@@ -233,7 +235,7 @@ class PeopleController:
 
     async def _show_named(self, form: str) -> None:
         """Show the card of the person or place that has this form of a name."""
-        view = await self.known()
+        view = await self.names_so_far()
         entity = find_by_form(view.entities, form)
         if entity is not None:
             self._show(entity, view)
@@ -274,7 +276,9 @@ class PeopleController:
         return True
 
 
-def _joined(index: Index, end: int, corrections: tuple[NameCorrection, ...]) -> Index:
+def _names_upto(
+    index: Index, end: int, corrections: tuple[NameCorrection, ...]
+) -> Index:
     """The names up to `end`, with what the list shows of them. Call it in a thread."""
     view = index.upto(end, corrections)
     _ = view.strips  # Made here, in the thread

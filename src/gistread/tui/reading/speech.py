@@ -124,8 +124,12 @@ class Speaker:
         if status != 0:
             reason = complaint or f"it ended with status {status}"
             raise SpeechError(f"{self._voice.name} could not speak: {reason}")
-        is_silent = time.monotonic() - begun_s < _FASTEST_S * len(words)
+        self._check_spoken(words, time.monotonic() - begun_s)
+
+    def _check_spoken(self, words: str, seconds: float) -> None:
+        """Raise SpeechError if text after text ends sooner than anyone can speak."""
         if len(words) >= _LEAST_CHARACTERS:
+            is_silent = seconds < _FASTEST_S * len(words)
             self._silent_texts = self._silent_texts + 1 if is_silent else 0
         if self._silent_texts >= _SILENT_RUN:
             raise SpeechError(

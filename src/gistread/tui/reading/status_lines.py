@@ -75,6 +75,7 @@ _WEAK_MODEL = (
     "{choose-model} offers better ones."
 )
 _ASK_AT_ONCE = "{ask} asks about the book, also before a section is read."
+_NO_STATUS = Status(("",), sign=" ")  # Before the book is open
 _GO_BACK = ("back", "back")
 _READ_ON = ("open-page", "read on")
 _MOVE_CARET = ("caret-next-word", "move")
@@ -175,7 +176,8 @@ class StatusLines:
         question = controllers.context.question
         side = self._screen.query_one("#question-side")
         width = side.size.width
-        if not width and side.display:
+        is_laid_out = width > 0
+        if side.display and not is_laid_out:
             self._screen.call_after_refresh(self._question_laid_out)
         mark_width = self._screen.query_one("#question-mark").outer_size.width
         beside, below = self._fitted_chips(controllers, width, mark_width)
@@ -186,7 +188,7 @@ class StatusLines:
         self._screen.query_one("#question-chips", Actions).show_actions(*below)
         side.set_class(bool(below), "-chips")
         placeholder_cells = None
-        if width:
+        if is_laid_out:
             placeholder_cells = width - mark_width - _cells_of(beside)
         question.placeholder = self._placeholder(controllers, placeholder_cells)
 
@@ -211,13 +213,9 @@ class StatusLines:
             of_typed, of_asking = self._in_one_row(of_typed, of_asking, room)
         if typing:
             return [], [*of_typed, *of_asking]
-        beside: list[_Chip] = []
-        for chip in of_asking:
-            if _cells_of([*beside, chip]) > room:
-                break
-            beside.append(chip)
-        rest = of_asking[len(beside) :]
-        return beside, [*of_typed, *rest]
+        beside = _first_fitting(of_asking, room)
+        below = of_asking[len(beside) :]
+        return beside, [*of_typed, *below]
 
     def _question_laid_out(self) -> None:
         """Show the question again once it is known how wide it is."""
@@ -302,7 +300,7 @@ class StatusLines:
 
     def show_status(self) -> None:
         """Show what the model is doing, and the keys that matter now."""
-        status = Status(("",), " ")
+        status = _NO_STATUS
         note = self._services.download_note()
         action: Action = ""
         controllers = self._controllers()
@@ -316,7 +314,7 @@ class StatusLines:
         """The status of the model, with what this screen adds to it."""
         key = self._services.key_hint
         if session is None:
-            return Status(("Opening the memory …",), " ")
+            return Status(("Opening the memory …",), sign=" ")
         model_key = key("choose-model")
         status = status_of(session.activity, key("resume"), model_key)
         first, *others = status.parts
@@ -365,8 +363,8 @@ class StatusLines:
         keys.show_keys(hints)
         # On a narrow screen, what can be done with selected text takes the room of the status.
         names_selection_keys = set(_SELECTED) <= set(leading)
-        status = self._screen.query_one("#status", StatusLine)
         needs_room = names_selection_keys and keys.display and self._panes.narrow
+        status = self._screen.query_one("#status", StatusLine)
         has_own_line = self._screen.query_one("#last-line").has_class("-parted")
         status.display = has_own_line or not needs_room
 
@@ -498,6 +496,16 @@ def _cells_of(chips: Sequence[_Chip]) -> int:
     return sum(
         cell_len(key) + cell_len(words) + _AROUND_CHIP for key, words, _ in chips
     )
+
+
+def _first_fitting(chips: Sequence[_Chip], room: int) -> list[_Chip]:
+    """The chips from the first on that fit into `room` columns."""
+    fitting: list[_Chip] = []
+    for chip in chips:
+        if _cells_of([*fitting, chip]) > room:
+            break
+        fitting.append(chip)
+    return fitting
 
 
 def _settled(context: ReadingContext) -> Session | None:

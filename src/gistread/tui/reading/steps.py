@@ -44,7 +44,10 @@ class _Review:
 
     @property
     def sections(self) -> tuple[WantedSection, ...]:
-        """The wanted sections; one without a place if the reader only names pages."""
+        """The wanted sections; one without a place if the reader only names pages.
+
+        None if the reader wants to answer.
+        """
         proposal = self.proposal
         if proposal.sections or not proposal.pages:
             return proposal.sections
@@ -177,7 +180,10 @@ class StepController(InputLineClient):
         return [*items, *self._about_section(section, review.words)]
 
     def _about_section(self, section: WantedSection, decided: str) -> list[ActionItem]:
-        """The place of a section, the decision so far, and what the memory does not show of it."""
+        """The place of a section, the decision so far, and what the memory does not show of it.
+
+        `decided`: in words; empty before a decision.
+        """
         items: list[ActionItem] = []
         if section.end:
             items.append(("", self._questions.place_words(section.start), self._go_to))
@@ -336,6 +342,7 @@ class StepController(InputLineClient):
             return
         pages = [self._questions.asked_number(page) for page in decision.pages]
         if review.current is None:
+            # The reader wants to answer: it is to open these pages first.
             review.name(pages)
             self._decide(replace(review.decision(), refuses=decision.refuses))
             return

@@ -129,9 +129,10 @@ class CardScreen(ListScreen[Choice]):
             with_mentions = sum(count > 0 for count in card.chapters)
             all_chapters = counted(len(card.chapters), "chapter")
             mentions += f" in {with_mentions} of {all_chapters}"
-        lines = [mentions, bars(card.strip, _CARD_BARS)]
+        lines: list[str] = []
         if entity.others:
-            lines.insert(0, f"also {', '.join(entity.others)}")
+            lines.append(f"also {', '.join(entity.others)}")
+        lines += [mentions, bars(card.strip, _CARD_BARS)]
         super().__init__(entity.name, "\n".join(lines))
         self._card = card
         self._view = view

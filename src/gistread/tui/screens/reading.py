@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import threading
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -228,9 +229,8 @@ class ReadingScreen(CommandTarget, BookScreen):
             return
         book = opened.book
         saved = opened.place
-        has_read = bool(saved.offset or saved.read)
-        if not has_read:
-            self._is_new = True
+        self._is_new = not (saved.offset or saved.read)
+        if self._is_new:
             # A new book opens at its first chapter.
             saved = replace(saved, offset=front_matter_end(book))
         self.book_pane.show_book(book, saved.offset)
@@ -243,11 +243,16 @@ class ReadingScreen(CommandTarget, BookScreen):
         self.redraw_lines()
         if self._tour:
             self.start_tour()
-        notices = "\n".join(filter(None, (*book.notices, opened.notice)))
-        if notices:
-            hint = services.with_keys("{encoding} chooses another")
-            self.notify(notices.replace(CHOOSE_ENCODING, hint), timeout=_NOTICE_S)
+        self._notify_of_book((*book.notices, opened.notice))
+        # The first page is drawn before anything else is loaded.
         self.call_after_refresh(self._start, controllers)
+
+    def _notify_of_book(self, notices: Iterable[str]) -> None:
+        """Show what was noticed while the book was read; empty notices are left out."""
+        text = "\n".join(filter(None, notices))
+        if text:
+            hint = self.services.with_keys("{encoding} chooses another")
+            self.notify(text.replace(CHOOSE_ENCODING, hint), timeout=_NOTICE_S)
 
     def _start(self, controllers: Controllers) -> None:
         if not self._left.is_set():
@@ -289,6 +294,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         context.user_data.save_opened()
 
     async def _make_session(self, controllers: Controllers) -> Session:
+        """The session of the book, which takes over an engine that was started ahead."""
         context = controllers.context
         make_engine = self.services.make_engine
         if self._model_ahead is not None:
@@ -540,6 +546,7 @@ class ReadingScreen(CommandTarget, BookScreen):
 
     @on(OffsetChanged, "#book")
     def _book_moved(self, event: OffsetChanged) -> None:
+        """Move the reading place, or begin a look; then redraw what stands beside the text."""
         controllers = self.controllers
         if controllers is None:
             return

@@ -77,6 +77,7 @@ def _justified(
 
     Rows get the wider spaces from alternating ends, so that no gap runs down through several rows.
     """
+    # The first space between two words: only that one is widened.
     gaps = [
         index
         for index in range(start + 1, end - 1)
@@ -112,6 +113,7 @@ def _columns(layout: Layout, start: int, end: int) -> Iterator[Run]:
     at = start
     empty_after = 0  # Empty cells after the text of the table's cell before
     cells = cells_of(text, start, end)
+    # A row may have fewer cells than the table has columns.
     for width, (first, last) in zip(layout.columns, cells, strict=False):
         empty = abs(width) - cell_len(text[first:last])
         is_flush_right = width < 0

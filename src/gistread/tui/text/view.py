@@ -246,6 +246,7 @@ class TextView(ScrollView, inherit_bindings=False):
         if not self._ready or not len(self._index):
             return None
         top = self.scroll_offset.y
+        # After a resize, the row at the top may begin before the place that was there.
         if self._index.row_of(self._anchor) == top:
             place = self._anchor
         else:
@@ -440,6 +441,7 @@ class TextView(ScrollView, inherit_bindings=False):
         """The top row of the next or the previous screen."""
         top = self.scroll_offset.y
         if not forward:
+            # At least by a row, as below: many rows may be repeated.
             return min(top - 1, self._top_above(top + self._repeated))
         end = self.spread.end
         next_top = max(top + 1, end - self._repeated)

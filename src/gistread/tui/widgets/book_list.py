@@ -45,7 +45,8 @@ class Columns:
     def of(cls, width: int, title: int = 0, author: int = 0) -> "Columns":
         """The columns in a list `width` cells wide.
 
-        `title` and `author`: cells of the longest ones. Authors may take what titles leave.
+        `title` and `author`: cells of the longest ones. Authors have their share, and may take what
+        titles leave.
         """
         bar = _BAR if width >= _WITH_BAR else 0
         facts = _LENGTH + bar + _PERCENT + 2 * _GAP
@@ -130,6 +131,7 @@ class BookList(RowList):
         return Columns.of(self.row_width, _longest(titles), _longest(authors))
 
     def _draw(self) -> None:
+        """Draw the book to continue, and the others under the names of their groups."""
         self._columns = self._fitting_columns()
         self._drawn_width = self.row_width
         blocks: list[Block] = []
@@ -209,12 +211,7 @@ def about(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
     `read`: how far a model has read the book.
     """
     facts = [entry.title, ", ".join(entry.authors) or "unknown author"]
-    if entry.finished and entry.was_begun:
-        facts.append("finished")
-    elif entry.was_begun:
-        facts.append(f"{format_percent(entry.share)} read")
-    if entry.time_left:
-        facts.append(f"{entry.time_left} left")
+    facts += _progress_facts(entry)
     if entry.words:
         facts.append(f"{entry.words:,} words")
     facts.append(entry.format)
@@ -225,6 +222,18 @@ def about(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
         part = "all" if share >= 1 else format_percent(share)
         facts.append(f"{read.model_name} has read {part} of it")
     return " · ".join(filter(None, facts))
+
+
+def _progress_facts(entry: LibraryEntry) -> list[str]:
+    """How far the user has read a book; nothing before it is begun."""
+    facts: list[str] = []
+    if entry.finished and entry.was_begun:
+        facts.append("finished")
+    elif entry.was_begun:
+        facts.append(f"{format_percent(entry.share)} read")
+    if entry.time_left:
+        facts.append(f"{entry.time_left} left")
+    return facts
 
 
 def whole_parts(line: str, cells: int) -> str:

@@ -72,14 +72,14 @@ class HistoryInput(OrderedInput):
 
     def action_step(self, by: int) -> None:
         """Go through the history; the draft stands after its newest entry."""
-        newest = len(self._entered)
-        if self._at == newest:
+        after_newest = len(self._entered)
+        if self._at == after_newest:
             self._draft = self.value
         at = self._at + by
-        if not 0 <= at <= newest:
+        if not 0 <= at <= after_newest:
             return
         self._at = at
-        self.value = self._draft if at == newest else self._entered[at]
+        self.value = self._draft if at == after_newest else self._entered[at]
         self.cursor_position = len(self.value)
 
 
@@ -197,6 +197,7 @@ def _completion(typed: str) -> str | None:
     try:
         with os.scandir(folder_path.expanduser()) as listing:
             matching = [entry for entry in listing if entry.name.startswith(name)]
+            # Hidden ones are offered once a dot is typed.
             if not name:
                 matching = [entry for entry in matching if entry.name[0] != "."]
             first = min(matching, key=lambda entry: entry.name, default=None)

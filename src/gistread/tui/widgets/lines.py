@@ -154,22 +154,19 @@ class HeaderLine(Clickable):
         # Tabs stand in place of the chapter, which then stands in place of the title.
         if tabs:
             middle = self._tabs(tabs)
+            draw_left = partial(self._left, title, chapter, chapter_action)
         else:
             middle = self._chapter(chapter, chapter_action)
-        room = self.room
-        beside = max(0, room - middle.cell_length)
+            draw_left = partial(self._left, title, "", "")
+        beside = max(0, self.room - middle.cell_length)
         half = beside // 2
         # Beside tabs, the title leaves room for progress.
         most_right = max(half, beside - _LEAST_NAME) if tabs else half
-        words = fitting(progress, most_right - _GAP)
-        right = self.clickable(Content.styled(words, "$gr-faint"), progress_action)
+        right = self._progress(progress, progress_action, most_right - _GAP)
         # In the middle of the line, if both sides have room
         middle_start = max(0, min(half, beside - right.cell_length - _GAP))
-        left_end = middle_start if middle.plain else room - right.cell_length
-        if tabs:
-            left = self._left(title, chapter, chapter_action, left_end - _GAP)
-        else:
-            left = self._left(title, "", "", left_end - _GAP)
+        left_end = middle_start if middle.plain else self.room - right.cell_length
+        left = draw_left(left_end - _GAP)
         self._show_parts(left, middle, right, middle_start=middle_start)
 
     def _show_parts(
@@ -190,6 +187,11 @@ class HeaderLine(Clickable):
         name = _header_name(title, chapter, cells - _MENU)
         named = self.clickable(Content.styled(name, "bold"), action)
         return Content.assemble(menu, named)
+
+    def _progress(self, progress: Sequence[str], action: Action, cells: int) -> Content:
+        """How far the user is, in the last parts that fit."""
+        words = fitting(progress, cells)
+        return self.clickable(Content.styled(words, "$gr-faint"), action)
 
     def _chapter(self, chapter: str, action: Action) -> Content:
         if not chapter:
@@ -244,6 +246,7 @@ class StatusLine(Clickable):
         if action:
             right = self.key("", note, action)
         used = left.cell_length + place.note_cells
+        # Beside the keys it grows in steps, so that these seldom move.
         if place.is_wide:
             width = line.size.width
         else:
@@ -288,7 +291,7 @@ class _StatusPlace:
         beside_keys = line if is_alone else _most_beside_keys(line, note)
         is_displaced = _is_displaced(least, note_cells, line, beside_keys)
         if is_displaced and not is_error:
-            status = Status(("",), " ")  # The note stands instead of it.
+            status = Status(("",), sign=" ")  # The note stands instead of it.
             least = around
             note_cells = cell_len(note)
         needs_line = is_error or least > beside_keys
@@ -444,26 +447,37 @@ class KeyLine(Clickable):
         self._fit = partial(self.show_keys, hints)
         self._clicks = []
         room = self.room + len(_BETWEEN_KEYS)  # Nothing follows the last one of a row.
-        rows: list[list[Content]] = [[]]
-        used = 0
-        # The last hints are shown, unless the first ones leave no room.
-        reserved = sum(hint.width for hint in hints if hint.room is Room.LAST)
-        for hint in hints:
-            if hint.room is Room.LAST:
-                reserved -= hint.width
-            if used + hint.width > room and len(rows) < self.size.height:
-                rows.append([])
-                used = 0
-            is_last_row = len(rows) >= self.size.height
-            needed = used + hint.width
-            if is_last_row and hint.room is Room.USUAL:
-                needed += reserved
-            if needed > room:
-                continue
-            used += hint.width
-            rows[-1].append(self.key(hint.key, f" {hint.word}", hint.run))
+        rows = _rows_of_hints(hints, room, self.size.height)
         gap = Content(_BETWEEN_KEYS)
-        self.show(Content("\n").join(gap.join(row) for row in rows))
+        lines = [gap.join([self._hint(hint) for hint in row]) for row in rows]
+        self.show(Content("\n").join(lines))
+
+    def _hint(self, hint: Hint) -> Content:
+        return self.key(hint.key, f" {hint.word}", hint.run)
+
+
+def _rows_of_hints(
+    hints: Sequence[Hint], room: int, most_rows: int
+) -> list[list[Hint]]:
+    """The hints in rows of `room` columns, without those that do not fit."""
+    rows: list[list[Hint]] = [[]]
+    used = 0
+    # The last hints are shown, unless the first ones leave no room.
+    reserved = sum(hint.width for hint in hints if hint.room is Room.LAST)
+    for hint in hints:
+        if hint.room is Room.LAST:
+            reserved -= hint.width
+        if used + hint.width > room and len(rows) < most_rows:
+            rows.append([])
+            used = 0
+        is_last_row = len(rows) >= most_rows
+        needed = used + hint.width
+        if is_last_row and hint.room is Room.USUAL:
+            needed += reserved
+        if needed <= room:
+            used += hint.width
+            rows[-1].append(hint)
+    return rows
 
 
 def _cut(text: str, cells: int) -> str:

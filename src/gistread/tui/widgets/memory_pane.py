@@ -57,14 +57,16 @@ class MemoryPane(CommandTarget, LongText):
 
     def show_memory(self, memory: GistMemory | None) -> None:
         """Show another memory. Pinned pages stay pinned if it has pages of the same size."""
-        size = memory.size if memory is not None else None
-        size_before = self.memory.size if self.memory is not None else None
-        has_same_pages = size is not None and size == size_before
-        pinned = self.view.pinned if has_same_pages else set()
+        before = self.memory
+        pinned: set[int] = set()
+        if memory is not None and before is not None and memory.size == before.size:
+            pinned = self.view.pinned
         self.memory = memory
         self._starts = _starts(memory)
         self._drawn_entries.clear()
-        self.story = StoryPart.of(memory.book) if memory is not None else StoryPart()
+        self.story = StoryPart()
+        if memory is not None:
+            self.story = StoryPart.of(memory.book)
         self.view = replace(
             self.view,
             opened={},
@@ -108,6 +110,7 @@ class MemoryPane(CommandTarget, LongText):
         cursor = self.cursor_key
         only_appended = self._starts[: len(before)] == before
         if not only_appended:
+            # Some pages have other numbers now, such as those after one that was read later.
             self._renumber(before)
             cursor = self._renumbered(cursor, before)
         is_drawn = self.change_view(begun=begun, draft=draft, reading=reading)
@@ -321,19 +324,25 @@ class MemoryPane(CommandTarget, LongText):
         blocks: list[Block] = []
         if not memory.entries and view.begun is None:
             blocks += memory_blocks.guide_blocks(view)
-        digits = len(str(memory.estimated_pages))
-        drawn_chapter: int | None = None  # The chapter whose title was drawn last
-        for row in self.rows():
-            row_blocks = self._row_blocks(memory, row, digits)
-            chapter = memory_blocks.chapter_of(row, memory.book, view)
-            if row_blocks and chapter is not None and chapter != drawn_chapter:
-                blocks.append(memory_blocks.chapter_heading(memory.book, chapter))
-                drawn_chapter = chapter
-            blocks += row_blocks
+        blocks += self._chapter_blocks(memory)
         if not blocks:
             return []
         # The pane itself has an empty row above its text.
         return [replace(blocks[0], blank_before=0), *blocks[1:]]
+
+    def _chapter_blocks(self, memory: GistMemory) -> list[Block]:
+        """The rows of the memory, with the title of each chapter above its first row."""
+        blocks: list[Block] = []
+        digits = len(str(memory.estimated_pages))
+        titled_chapter: int | None = None  # The chapter whose title was drawn last
+        for row in self.rows():
+            row_blocks = self._row_blocks(memory, row, digits)
+            chapter = memory_blocks.chapter_of(row, memory.book, self.view)
+            if row_blocks and chapter is not None and chapter != titled_chapter:
+                blocks.append(memory_blocks.chapter_heading(memory.book, chapter))
+                titled_chapter = chapter
+            blocks += row_blocks
+        return blocks
 
     def _row_blocks(
         self, memory: GistMemory, row: MemoryRow, digits: int

@@ -61,6 +61,7 @@ class RowList(CommandTarget, LongText):
         rows = round(screens * max(1, len(keys) - 1))
         least = round(2 * screens)  # Half a screen with few rows moves the cursor, too.
         self.move_cursor(rows or least)
+        # The cursor alone would scroll only as far as it needs to be in view.
         self._scroll_row(top + round(screens * self._page))
         self.scroll_to_key(self.cursor_key)
 
