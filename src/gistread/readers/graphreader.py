@@ -153,7 +153,7 @@ async def graphreader(asking: Asking) -> events.ReaderEvents:
         yield events.Planned(search.plan, tuple(element.name for element in starts))
         for number, element in enumerate(starts, start=1):
             paths.append(_Path(number, element))
-        async with aclosing(_follow(search, paths)) as following:
+        async with aclosing(_follow_all(search, paths)) as following:
             async for event in following:
                 yield event
     if not any(path.notes for path in paths):
@@ -256,27 +256,28 @@ async def _offer(
         elements = elements[: len(elements) // 2]
 
 
-async def _follow(search: _Search, paths: Sequence[_Path]) -> events.ReaderEvents:
+async def _follow_all(search: _Search, paths: Sequence[_Path]) -> events.ReaderEvents:
     """Follow all paths concurrently. Raises the error of an engine that failed."""
     # The events of all paths, and None when all have ended
     queue: asyncio.Queue[events.ReaderEvent | None] = asyncio.Queue()
     limit = asyncio.Semaphore(search.engine.info.parallel)
 
-    async def follow(path: _Path) -> None:
+    async def walk_in_turn(path: _Path) -> None:
         async with limit:
             async for event in _walk(search, path):
                 queue.put_nowait(event)
             queue.put_nowait(events.PathEnded(path.number))
 
-    tasks = [asyncio.create_task(follow(path)) for path in paths]
+    tasks = [asyncio.create_task(walk_in_turn(path)) for path in paths]
     all_ended = asyncio.gather(*tasks, return_exceptions=True)
     all_ended.add_done_callback(lambda _: queue.put_nowait(None))
     try:
         while (event := await queue.get()) is not None:
             yield event
         for task in tasks:
-            task.result()
+            task.result()  # Raises the error of a path that failed.
     finally:
+        # Some still run if the caller wants no more events.
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

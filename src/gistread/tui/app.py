@@ -234,7 +234,7 @@ class GistreadApp(CommandTarget, App[None]):
             self.failure = error
             self.exit(return_code=int(error.exit_status))
             return
-        self.pop_screen()
+        self.pop_screen()  # The one that was to show the book
         self.notify(str(error), severity="error", timeout=_LONG_NOTICE_S)
         self.action_library()
 

@@ -37,6 +37,7 @@ _MARKER = re.compile(
     re.IGNORECASE,
 )
 _TURNOVER = 4  # Indent of the further rows of a verse
+_CODE_TURNOVER = 2  # The same of a line of code
 _INDENTS = {
     **dict.fromkeys((ParagraphKind.VERSE, ParagraphKind.QUOTE), 4),
     **dict.fromkeys((ParagraphKind.NOTE, ParagraphKind.IMAGE), 2),
@@ -99,6 +100,7 @@ class BookBlocks(Sequence[Block]):
         return self._block(index, ())
 
     def _block(self, index: int, spans: tuple[Span, ...]) -> Block:
+        """The block of a paragraph, as its kind, its neighbour and its place in the book ask."""
         book = self._book
         paragraph = book.paragraphs[index]
         kind = paragraph.kind
@@ -206,7 +208,7 @@ def _link_spans(book: Book, start: int, end: int) -> Iterator[Span]:
     """The links in `book.text[start:end]`, which is in one paragraph."""
     if not book.links:
         return
-    # Links do not cross paragraphs.
+    # A link that reaches `start` begins in the same paragraph: none crosses paragraphs.
     paragraph = book.paragraphs[book.paragraph_index(start)]
     first = bisect_left(book.links, paragraph.start, key=lambda link: link.start)
     for index, link in enumerate(islice(book.links, first, None), first):
@@ -303,7 +305,7 @@ def turnover(kind: ParagraphKind, text: str) -> int:
                 return 0
             return marker.end()
         case ParagraphKind.CODE:
-            return 2
+            return _CODE_TURNOVER
     return 0
 
 

@@ -81,7 +81,7 @@ class Kitty:
         sent = self._sent.pop(sized, None)
         if sent is None:
             sent = self._send(sized)
-        self._sent[sized] = sent
+        self._sent[sized] = sent  # At the end: it was drawn last.
         return sent.placeholders
 
     def forget(self, picture: "KittyPicture") -> None:

@@ -73,27 +73,28 @@ def _share_row(before: MemoryRow, row: MemoryRow, place: PlaceInMemory) -> bool:
 
 def _known_rows(memory: GistMemory, place: PlaceInMemory) -> Iterator[MemoryRow]:
     """The rows up to the last section that the model has read."""
-    within = memory.count_within(place.bound)
+    last_within = memory.count_within(place.bound)
     for entry in memory.entries:
         number = entry.page.number
         if entry.is_read:
-            kind = _kind_read(entry, place, within)
+            kind = _kind_read(entry, place, last_within)
         else:
             kind = _kind_unread(entry, place)
-        if kind is RowKind.UNREAD and number > within:
+        if kind is RowKind.UNREAD and number > last_within:
             kind = RowKind.AHEAD
-        yield MemoryRow(kind, number, number, entry, number == place.here)
+        is_here = number == place.here
+        yield MemoryRow(kind, first=number, last=number, entry=entry, here=is_here)
 
 
-def _kind_read(entry: MemoryEntry, place: PlaceInMemory, within: int) -> RowKind:
+def _kind_read(entry: MemoryEntry, place: PlaceInMemory, last_within: int) -> RowKind:
     """What the row of a section that the model has read shows of it.
 
-    `within`: number of the last section in front of the bound.
+    `last_within`: number of the last section in front of the bound.
     """
     number = entry.page.number
-    if number in place.opened or number <= within:
+    if number in place.opened or number <= last_within:
         return RowKind.GIST
-    is_first_after = number == within + 1
+    is_first_after = number == last_within + 1
     has_bound_inside = place.bound is not None and entry.page.start < place.bound
     if number == place.here or (is_first_after and has_bound_inside):
         return RowKind.UNFINISHED
@@ -127,7 +128,7 @@ def _later_rows(memory: GistMemory, place: PlaceInMemory) -> Iterator[MemoryRow]
             kind = RowKind.UNREAD
         else:
             kind = RowKind.AHEAD
-        yield MemoryRow(kind, number, number, here=number == here)
+        yield MemoryRow(kind, first=number, last=number, here=number == here)
 
 
 def _number_here(

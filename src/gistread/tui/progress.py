@@ -39,13 +39,15 @@ class Meter:
         """The user scrolled `[start, end)` of the book into view to read on."""
         now = self._now()
         last_start, last_s = self._last
-        is_near = last_start <= start <= self._view_end
-        reads_on = is_near and now - last_s < _AWAY_S
+        # Forward, and no further than to what was in view
+        is_next = last_start <= start <= self._view_end
+        reads_on = is_next and now - last_s < _AWAY_S
         if self._begun is None or not reads_on:
             self._begun = start, now
         else:
             begun_start, begun_s = self._begun
             words = (start - begun_start) * self._words_per_character
+            # A shorter sample goes on with the next movement.
             if words >= _SAMPLE_WORDS:
                 sample = Pace(words, now - begun_s)
                 if sample.is_credible:

@@ -19,9 +19,11 @@ _ORDER = (MarkKind.HIGHLIGHT, MarkKind.NOTE, MarkKind.BOOKMARK, MarkKind.LETTER)
 def text_marks(marks: Iterable[Mark]) -> list[TextMark]:
     """What is drawn over the text, from bottom to top."""
     placed = [mark for mark in marks if not mark.lost]
+    # Among marks of a kind, the sign of a note is the topmost.
     placed.sort(key=lambda mark: (_ORDER.index(mark.kind), bool(mark.note)))
     drawn: list[TextMark] = []
     for mark in placed:
+        # A bookmark is at a place, but an empty mark would not be drawn.
         end = max(mark.end, mark.start + 1)
         drawn.append(TextMark(mark.start, end, _style(mark), sign_of(mark)))
     return drawn

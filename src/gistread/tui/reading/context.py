@@ -221,6 +221,7 @@ class Navigation(InputLineClient):
         self._return(back=False)
 
     def _return(self, *, back: bool) -> None:
+        """Look at the place before or after this one in the history, or warn that there is none."""
         place = self.jumps.move(self._context.place, back=back)
         if place is None:
             if back:

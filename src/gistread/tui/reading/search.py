@@ -79,6 +79,7 @@ class SearchController(InputLineClient):
         """Stay at the hit; without words, repeat the last search."""
         if not words.strip():
             self._context.input_line.close()
+            # The words that were deleted may have had other hits.
             self._set_hits(self._hits_before, self._current_before)
             self.step(1)
             return

@@ -100,7 +100,7 @@ class _Review:
 
     def decision(self) -> Decision:
         """What was decided about all sections."""
-        named_pages = tuple(dict.fromkeys(self.instead))
+        named_pages = tuple(dict.fromkeys(self.instead))  # Each once
         if self.sections and len(self.refused) == len(self.sections):
             return Decision(refuses=True, pages=named_pages)
         refused_pages: list[int] = []

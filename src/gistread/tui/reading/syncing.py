@@ -88,6 +88,7 @@ class SyncController:
         except GistreadError as error:
             self._obstacle = error.message
             self._tell_refusal(error)
+        # Also after a failure: the network may come back.
         context.screen.set_interval(SEND_S, self.send)
 
     def go_or_ask(self) -> None:

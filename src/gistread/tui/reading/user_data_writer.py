@@ -117,10 +117,11 @@ class UserDataWriter:
         if self._timer is not None:
             self._timer.cancel()
             self._write_place()
-        elif self._unwritten:
+        elif self._unwritten:  # A write has failed before: try again.
             self._tasks.add(asyncio.create_task(self._write_all()))
         await asyncio.gather(*self._tasks)
         is_place_lost = any(write.replaces == _PLACE for write in self._unwritten)
+        # Figures and the time of opening, which replace others too, may be lost.
         others = sum(not write.replaces for write in self._unwritten)
         problems: list[str] = []
         if is_place_lost:

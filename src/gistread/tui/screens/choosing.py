@@ -44,7 +44,7 @@ def need_words(name: str, left: RemainingWork | None, info: EngineInfo | None) -
     if left.needless:
         return ""
     is_unmeasured = left.total == 0 and left.done == 0
-    if is_unmeasured:
+    if is_unmeasured:  # This would count as complete.
         return f"needs {name}"
     if left.complete:
         return f"{name} are ready"

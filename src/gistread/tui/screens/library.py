@@ -442,7 +442,8 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
         entry = self._list.current
         if entry is None:
             return
-        if not entry.ids:
+        is_sample = not entry.ids
+        if is_sample:
             self._warn("The sample disappears once you have a few books.")
             return
         catalogue = self._books.catalogue

@@ -244,9 +244,8 @@ class ModelScreen(ListScreen[ModelKey]):
         elif key is Entry.OTHERS:
             row_number = self.list.cursor_key
             self._whole = True
-            self._moved = (
-                True  # Redrawing must not move the cursor to the current model.
-            )
+            # Redrawing must not move the cursor to the current model.
+            self._moved = True
             self.show_rows(None)
             self.list.set_cursor(row_number)  # Now the first of the other models
         elif isinstance(key, Fetch):

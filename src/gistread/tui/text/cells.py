@@ -180,11 +180,11 @@ def index_at(text: str, cell: int) -> int:
         return min(cell, len(text))
     position = 0
     while position < len(text):
-        after = fit(text, position, len(text), 1)
-        cell -= cell_len(text[position:after])
+        glyph_end = fit(text, position, len(text), 1)
+        cell -= cell_len(text[position:glyph_end])
         if cell < 0:
             return position
-        position = after
+        position = glyph_end
     return position
 
 

@@ -112,10 +112,11 @@ class RowIndex:
         index, inner = self.locate(row)
         layout = self.layout(index)
         line = layout.line_of(inner)
-        offset = 0  # The first line, with any white space dropped before it
-        if line:
+        offset = 0
+        if line:  # White space that was dropped before the first line belongs to it.
             offset, _ = layout.spans[line]
-        return TextPlace(index, offset, inner - layout.above - line)
+        rows_below_line = inner - layout.above - line
+        return TextPlace(index, offset, rows_below_line)
 
     def row_of(self, place: TextPlace) -> int:
         """The row of a place, within its block; 0 in an empty document."""

@@ -49,6 +49,7 @@ def selected_between(
     """
     if not len(index):
         return None
+    # Textual's form for a whole text, such as one between the ends of a selection
     is_all = selection.start is None and selection.end is None
     if is_all:
         last_block = len(index) - 1
@@ -172,6 +173,7 @@ def _nearest_in_row(index: RowIndex, row: int, cell: int) -> int | None:
     first = layout.text_cell(inner)
     last = first + layout.row_cells(inner) - 1
     character = character_at(index, row, max(first, min(cell, last)))
+    # What is drawn after the text, such as a hyphen, counts as its last character.
     nearest = end - 1
     if character is not None:
         nearest = min(character, nearest)

@@ -134,14 +134,15 @@ def _ordered(runs: list[Run], text: str, start: int, end: int, base: int) -> lis
 
     `base`: the base level of the paragraph, 0 or 1.
     """
-    first, last = 0, len(text)
+    context_start, context_end = 0, len(text)
     if len(text) > _LONGEST_ORDERED:
-        first, last = start, end
-    levels = bidi.levels_of(text[first:last], base)
+        context_start, context_end = start, end
+    levels = bidi.levels_of(text[context_start:context_end], base)
     glyphs = [glyph for run in runs for glyph in _glyphs_of(run)]
     # A hyphen after the end of the text has the base level.
     glyph_levels = bytes(
-        levels[glyph.start - first] if glyph.start < end else base for glyph in glyphs
+        levels[glyph.start - context_start] if glyph.start < end else base
+        for glyph in glyphs
     )
     ordered = []
     for index in bidi.visual_order(glyph_levels):

@@ -107,7 +107,7 @@ class TextView(ScrollView, inherit_bindings=False):
             place = self._index.recall(self._anchor, top_block, anywhere)
         self._anchor = place or _BEGINNING
         if not keep_position:
-            self._scroll_later = None
+            self._scroll_later = None  # It was meant for the document before.
         self._refit()
         selecting.drop(self)
 
@@ -144,10 +144,10 @@ class TextView(ScrollView, inherit_bindings=False):
         if not len(self._index) or was_empty:
             self._anchor = _BEGINNING
         elif removed_top is not None:
-            new = range(splice.at, splice.new_end)
+            new_blocks = range(splice.at, splice.new_end)
             last_new = max(0, splice.new_end - 1)
             nearest = self._anchor._replace(block=min(self._anchor.block, last_new))
-            recalled = self._index.recall(self._anchor, removed_top, new)
+            recalled = self._index.recall(self._anchor, removed_top, new_blocks)
             self._anchor = recalled or nearest
         elif self._anchor is not _BEGINNING:
             self._anchor = splice.moved(self._anchor)

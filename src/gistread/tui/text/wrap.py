@@ -268,15 +268,15 @@ def column_widths(text: str, room: int) -> tuple[int, ...]:
     lines = lines_of(text)
     if len(lines) > _MOST_LINES or SEPARATOR not in text:
         return ()
-    cells = [
+    rows = [
         [text[first:last] for first, last in cells_of(text, start, end)]
         for start, end in lines
     ]
-    between = len(SEPARATOR) * (max(map(len, cells)) - 1)
+    between = len(SEPARATOR) * (max(map(len, rows)) - 1)
     # Checked before `zip_longest` fills all lines up to the length of an endless one
     if between > room:
         return ()
-    columns = list(zip_longest(*cells, fillvalue=""))
+    columns = list(zip_longest(*rows, fillvalue=""))
     widths = [max(map(cell_len, column)) for column in columns]
     if sum(widths) + between > room:
         return ()

@@ -274,12 +274,12 @@ class BookDetails(Vertical):
         if entry is not None:
             facts = about(entry, self._books.read_by.get(entry.sha256), now_s)
             place = await self._describe_place(entry, hint)
-        line = self.query_one("#facts", Line)
-        facts = whole_parts(clean(facts), line.room)
-        line.show(Content.styled(facts, "$gr-text"))
-        line = self.query_one("#left", Line)
-        place = crop_words(clean(place), line.room)
-        line.show(Content.styled(place, "$gr-muted"))
+        facts_line = self.query_one("#facts", Line)
+        facts = whole_parts(clean(facts), facts_line.room)
+        facts_line.show(Content.styled(facts, "$gr-text"))
+        place_line = self.query_one("#left", Line)
+        place = crop_words(clean(place), place_line.room)
+        place_line.show(Content.styled(place, "$gr-muted"))
 
     async def _describe_place(self, entry: LibraryEntry, hint: str) -> str:
         """Where the user stopped reading; for a book that was never read, what it is."""

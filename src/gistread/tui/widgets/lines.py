@@ -30,6 +30,7 @@ _BARE_NUMBER = 5
 Action = str | Callable[[], object]
 _MENU = 2  # Columns of the menu before the title
 _WHOLE_KEY = 9  # Columns of a key that is never shortened
+_SPARE = 2  # Columns left free in a row whose action is cropped
 _BETWEEN_ACTIONS = 3  # Columns
 _BETWEEN_KEYS = "  "
 # Columns between a key, its word and the next key
@@ -412,7 +413,8 @@ class Actions(Clickable):
         if key and word:
             word = f" {word}"
         if width:
-            key = crop(key, max(_WHOLE_KEY, width - 2 - cell_len(word)))
+            # What stands as the key may be as long as a sentence.
+            key = crop(key, max(_WHOLE_KEY, width - _SPARE - cell_len(word)))
             word = crop(word, width - cell_len(key))
         return self.key(key, word, action)
 
