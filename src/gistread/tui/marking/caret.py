@@ -94,6 +94,7 @@ def next_unit(unit: Unit, book: Book, here: Range) -> Range:
     unit_at = _UNIT_AT[unit]
     _, end = here
     if unit is not Unit.WORD:
+        # The range may be only a part of its sentence or paragraph.
         _, end = unit_at(book, end - 1)
     ink = _INK.search(book.text, end)
     offset = ink.start() if ink else len(book.text) - 1
@@ -210,6 +211,7 @@ class SelectableText(CommandTarget, LongText):
             return
         selected = self.selected_range
         if selected is not None:
+            # Its end moves from now on, word by word.
             start, end = selected
             self.caret = Caret(
                 anchor=(start, start), head=previous_word(book, end), extending=True

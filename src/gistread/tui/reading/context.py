@@ -157,7 +157,7 @@ class Navigation(InputLineClient):
         # While the user only looks, the jumps from the reading place on are not saved.
         if position.looking and position.place in jumps:
             while jumps.pop() != position.place:
-                pass
+                pass  # A jump of this look
         return ReadingPlace(
             position.place,
             read=position.read,

@@ -100,9 +100,10 @@ class MemoryPages:
         if pane.memory is None:
             self._context.layers.set(Layer.SECTIONS, ())
             return
+        top, bottom = view
         entries = pane.memory.entries
-        first = bisect_left(entries, view[0], key=lambda entry: entry.page.start)
-        last = bisect_left(entries, view[1], key=lambda entry: entry.page.start)
+        first = bisect_left(entries, top, key=lambda entry: entry.page.start)
+        last = bisect_left(entries, bottom, key=lambda entry: entry.page.start)
         marks: list[Mark] = []
         for entry in entries[first:last]:
             page = entry.page

@@ -24,7 +24,7 @@ def note_key(note: int) -> tuple[str, int]:
 def note_blocks(book: Book, note: int, chosen: int | None = None) -> list[Block]:
     """Blocks of the note that a link refers to, without offsets in the book.
 
-    None for a link without a note. `chosen`: index of the selected link in the note.
+    Empty for a link that refers to no note. `chosen`: index of the selected link in the note.
     """
     link = book.links[note]
     if link.target is None or link.target_end is None:

@@ -116,6 +116,7 @@ class PeopleController:
         """
         if event.control.id == Pane.BOOK:
             await asyncio.sleep(_DOUBLE_CLICK_S)
+            # A second click has selected the word by now.
             was_double_click = self._context.book_pane.selected_range is not None
             if was_double_click:
                 return True

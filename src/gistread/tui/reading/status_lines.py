@@ -210,7 +210,7 @@ class StatusLines:
             if not typing:
                 # Rather than drop chips, shorten the placeholder as far as it goes.
                 room = width - mark_width - cell_len(_ASK_BRIEFLY)
-            of_typed, of_asking = self._in_one_row(of_typed, of_asking, room)
+            of_typed, of_asking = self._shortened_chips(of_typed, of_asking, room)
         if typing:
             return [], [*of_typed, *of_asking]
         beside = _first_fitting(of_asking, room)
@@ -222,10 +222,10 @@ class StatusLines:
         if self._screen.query_one("#question-side").size.width:
             self.show_question()
 
-    def _in_one_row(
+    def _shortened_chips(
         self, of_typed: "list[_Chip]", of_asking: "list[_Chip]", room: int
     ) -> "tuple[list[_Chip], list[_Chip]]":
-        """Both in fewer words; if even these are too many, without the chip of Enter.
+        """Both in fewer words for one row; if even these are too many, without the chip of Enter.
 
         They may still be too wide for `room`.
         """

@@ -135,8 +135,7 @@ class AllBooksScreen(ListScreen[Opening]):
     def action_leave(self) -> None:
         """Stop the answer that is being written, or else close the list."""
         worker = self._worker
-        is_busy = worker is not None and worker.is_running
-        if worker is not None and is_busy and self._state.asking:
+        if worker is not None and worker.is_running and self._state.asking:
             worker.cancel()
             self._state.question = ""
             self.say("Stopped.")

@@ -303,6 +303,7 @@ class TextView(ScrollView, inherit_bindings=False):
         row = self._index.row_of(place)
         self._scroll_row(row - int(top * max(0, self.size.height - 1)))
         if row == self.scroll_offset.y:
+            # The place itself, as its row may begin before it.
             self._anchor = place
             self.call_after_refresh(self._announce)
 
