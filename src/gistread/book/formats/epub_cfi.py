@@ -140,9 +140,10 @@ def _has_in_order(longer: str, shorter: str) -> bool:
     """
     position = 0
     for letter in shorter:
-        position = longer.find(letter, position) + 1
-        if position == 0:
+        found_at = longer.find(letter, position)
+        if found_at < 0:
             return False
+        position = found_at + 1
     return True
 
 
@@ -324,7 +325,7 @@ def _shared_length(steps: Sequence[str], others: Sequence[str]) -> int:
 
 
 def open_source(path: Path) -> SourceText:
-    """Raises BookError."""
+    """The text in the files of the EPUB at a path. Raises BookError."""
     try:
         return read_source(path.read_bytes())
     except OSError as error:

@@ -94,7 +94,10 @@ def read_html(data: bytes, name: str) -> Book:
 def _read_page(
     decoded: Decoded, name: str, left_out_elsewhere: Mapping[str, int] | None = None
 ) -> Book:
-    """Raises BookError. `left_out_elsewhere`: counts of omissions outside the page."""
+    """The book of a page. Raises BookError.
+
+    `left_out_elsewhere`: counts of omissions outside the page.
+    """
     root = _tree(decoded.text.lstrip("\ufeff"))
     if root is None:
         raise BookError(f"{name} cannot be read: it contains no HTML, or too much.")

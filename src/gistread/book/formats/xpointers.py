@@ -234,7 +234,10 @@ class _Reader:
         *,
         keeps_space: bool,
     ) -> None:
-        """Read an element; `starts` gets the first text node of each of its children."""
+        """Read an element; `starts` gets the first text node of each of its children.
+
+        `written`: its path as a pointer has it.
+        """
         if len(path) > _DEEPEST or len(self.places) > _MOST_PLACES:
             return
         keeps_space = keeps_space or local_name(element) in _KEEPS_SPACE

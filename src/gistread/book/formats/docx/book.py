@@ -138,6 +138,7 @@ def _has_title(body: etree._Element, styles: Styles) -> bool:
 
 
 def _notes(parts: Mapping[str, _Part]) -> Notes:
+    """All footnotes and endnotes, with the relations of their files."""
     notes: Notes = {}
     for name, kind in _NOTES.items():
         if name in parts:

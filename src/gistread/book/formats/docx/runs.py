@@ -171,6 +171,7 @@ class RunWriter:
         name = element.tag
         if name in ("ins", "moveto"):
             self.state.changes += 1
+        # A paragraph inside this one begins on a line of its own.
         has_content = len(self.target) or self.target.text
         if name in _INNER_BLOCKS and has_content:
             self._add("br")

@@ -125,6 +125,7 @@ class BodyWriter:
         properties = element.find("ppr")
         style_id = value(properties, "pstyle")
         style = self.state.styles.paragraphs.get(style_id, ParagraphStyle())
+        # Asked now, since the field may end inside this paragraph.
         in_contents = style.role is StyleRole.CONTENTS or self.state.is_in_contents
         if style.role is StyleRole.TEXT:
             style = style.at_outline_level(value(properties, "outlinelvl"))
@@ -274,6 +275,7 @@ class BodyWriter:
             aside_id = f"{reference.kind} {reference.id}"
             self.target = etree.SubElement(outer_target, "aside", id=aside_id)
             self.target.set(EPUB_TYPE, "footnote")
+            # Ids of links and pictures belong to the file of the notes.
             self.state.relations = note.relations
             self.write(note.element)
             self.finish()

@@ -89,6 +89,7 @@ def style_effect(declarations: str) -> StyleEffect:
 def _matching_styles(
     patterns: Mapping[Style, re.Pattern[str]], declarations: str
 ) -> frozenset[Style]:
+    """The styles whose pattern occurs in the declarations."""
     return frozenset(
         style for style, pattern in patterns.items() if pattern.search(declarations)
     )

@@ -268,7 +268,7 @@ def split_at_empty_lines(root: etree._Element) -> None:
     """Replace every run of two or more <br> by an empty block, which ends the paragraph."""
     for element in list(root.iter("br", "{*}br")):
         parent = element.getparent()
-        if parent is None:
+        if parent is None:  # Removed with the run before
             continue
         run = _line_ends_from(element)
         is_empty_line = len(run) >= _EMPTY_LINE and not any(map(plain_text, run))

@@ -65,8 +65,9 @@ def _by_size(blocks: Sequence[Block], texts: Sequence[str]) -> list[ChapterStart
             line = block.first_line
             ranks[index] = (round(line.size), line.runs[0].font.is_bold)
     largest_first = sorted(set(ranks.values()), reverse=True)
+    size_of_rank = {rank: size for size, rank in enumerate(largest_first, start=1)}
     headings = [
-        HeadingParagraph(index, texts[index], size=largest_first.index(rank) + 1)
+        HeadingParagraph(index, texts[index], size_of_rank[rank])
         for index, rank in ranks.items()
         if any(map(str.isalnum, texts[index]))
     ]

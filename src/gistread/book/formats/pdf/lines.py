@@ -69,6 +69,7 @@ class PageScan:
 
 
 def scan_page(page: PdfPage) -> PageScan:
+    """The rows of a page across its columns, and the gutter unless it parts a table."""
     segments = join_runs(page.runs)
     gutter = find_gutter(segments)
     if gutter is not None and is_table(segments, gutter):

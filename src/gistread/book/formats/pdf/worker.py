@@ -146,6 +146,7 @@ class _PageReader:
         self._document = document
         self._fonts: dict[FontKey, int] = {}
         self._narrowest_f: dict[int, float] = {}  # Width in ems, by font object
+        # Elsewhere, the first lines show whether the others lack spaces.
         is_distilled = _DISTILLED.search(_metadata(document, "Producer"))
         self._lines_to_try = sys.maxsize if is_distilled else _LINES_TO_TRY
 
