@@ -6,11 +6,12 @@ of the prefix that each prompt shares with the ones before it.
 """
 
 import asyncio
+import functools
 import json
+import os
 import re
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 
 from gistread.engine.protocol import (
     GREEDY,
@@ -45,6 +46,7 @@ A text that ends by itself, a whole completion, or an error to raise.
 """
 
 
+@functools.lru_cache(maxsize=1 << 12)
 def tokens_in(text: str) -> int:
     """Runs of ASCII letters and digits, and other characters that are not white space."""
     return len(_TOKEN.findall(text))
@@ -263,8 +265,11 @@ class FakeEngine:
             raise PromptTooLongError(
                 needed, sampling.max_tokens, self._info.context_tokens
             )
-        shared = max((_shared(text, seen) for seen in self._seen), default=0)
-        reused = self._count(text[:shared])
+        beginnings = [
+            os.path.commonprefix((text, seen))  # noqa: RUF071
+            for seen in self._seen
+        ]
+        reused = self._count(max(beginnings, key=len, default=""))
         self._seen.append(text)
         self.calls.append(Call(kind, text, prompt, options, sampling, priority))
         return Usage(max(0, needed - reused), reused)
@@ -272,9 +277,3 @@ class FakeEngine:
 
 def _text(prompt: Prompt) -> str:
     return "\n".join(message.content for message in prompt)
-
-
-def _shared(first: str, other: str) -> int:
-    """Characters with which both begin."""
-    pairs = zip(first, other, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
