@@ -2,10 +2,13 @@
 
 import gc
 import os
+import socket
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
@@ -46,22 +49,21 @@ gc.disable()
 settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile(
+    "everyday", settings.get_profile("any machine"), max_examples=30
+)
 settings.load_profile("any machine")
 
 _LONGEST_NAME = 40
 # Marks of tests that may start processes and servers
 _NOT_EVERYDAY = ("process", "screen", "slow")
-# What Python reports when it starts a process, and when a socket gets an address to listen at
-_STARTS = frozenset(("subprocess.Popen", "os.fork", "socket.bind"))
 _started: list[str] = []
 
 
-def _record_start(event: str, details: tuple[object, ...]) -> None:
-    if event in _STARTS:
-        _started.append(f"{event}{details}")
-
-
-sys.addaudithook(_record_start)
+def pytest_configure(config: pytest.Config) -> None:
+    """Try fewer examples of each property while one works: all the tests try more."""
+    if "not process" in config.option.markexpr.split(" and "):
+        settings.load_profile("everyday")
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -72,20 +74,12 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 2
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Import no test of the screen where `-m` leaves them all out: it takes a second."""
-    is_screen = collection_path == Path(__file__).with_name("tui")
-    is_left_out = "not screen" in config.option.markexpr.split(" and ")
-    return True if is_screen and is_left_out else None
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """From here on, collect what becomes garbage, and record what tests start."""
+    """Collect garbage from here on, but only what comes from here on."""
     gc.freeze()
     gc.set_threshold(20_000)
     gc.enable()
-    _started.clear()  # By plugins
 
 
 # What a test module has in its namespace if its tests start processes.
@@ -97,17 +91,31 @@ _STARTS_PROCESSES = (
     "tmux",
     "run_cli",
 )
-# Modules whose tests do so in helpers of their own.
+# Modules whose tests do so in helpers of their own, or that are slow to import.
 _PROCESS_MODULES = (
+    "test_browser",
     "test_end_to_end",
     "test_fuzzing",
     "test_import_cycles",
+    "test_mcp",
     "test_serve",
     "test_template",
 )
 _MODEL_FIXTURES = frozenset(
     ("tiny", "deep", "starter", "start", "engine", "model", "real_engine")
 )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no tests that `-m` leaves out by folder or module: they take seconds to import."""
+    left_out = config.option.markexpr.split(" and ")
+    if collection_path == Path(__file__).with_name("tui"):
+        mark = "screen"
+    elif collection_path.stem in _PROCESS_MODULES:
+        mark = "process"
+    else:
+        return None
+    return True if f"not {mark}" in left_out else None
 
 
 def _starts_processes(item: pytest.Item) -> bool:
@@ -119,9 +127,14 @@ def _starts_processes(item: pytest.Item) -> bool:
     return is_named or not _MODEL_FIXTURES.isdisjoint(fixtures)
 
 
+def _needs_books(item: pytest.Item) -> bool:
+    reasons = [mark.kwargs.get("reason", "") for mark in item.iter_markers("skipif")]
+    return any("../shared" in reason for reason in reasons)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a screen or starts processes: the rest runs in half a minute.
+    """Mark what needs a screen or books or starts processes: the rest runs in half a minute.
 
     And keep Hypothesis from parsing all our modules for constants: a second in each process.
     """
@@ -130,6 +143,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("screen")
         if _starts_processes(item):
             item.add_marker("process")
+        if _needs_books(item):
+            item.add_marker("books")
     if providers := sys.modules.get("hypothesis.internal.conjecture.providers"):
         vars(providers)["is_local_module_file"] = lambda path: False
 
@@ -177,6 +192,22 @@ def _nothing_waits_for_the_disk() -> None:
 
     database._connect = connect_without_waiting
     vars(os)["fsync"] = lambda file: None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _starts_are_recorded() -> None:
+    start_process, bind = subprocess.Popen.__init__, socket.socket.bind
+
+    def start_recorded(self: Any, args: Any, *others: Any, **named: Any) -> None:
+        _started.append(f"the process {args}")
+        start_process(self, args, *others, **named)
+
+    def bind_recorded(self: Any, address: Any) -> None:
+        _started.append(f"a server at {address}")
+        bind(self, address)
+
+    vars(subprocess)["Popen"].__init__ = start_recorded
+    vars(socket)["socket"].bind = bind_recorded
 
 
 @pytest.fixture(scope="session", autouse=True)

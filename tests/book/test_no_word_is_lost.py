@@ -70,6 +70,7 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
+@pytest.mark.books
 @pytest.mark.parametrize(
     "path", _with_a_reader(all_cases()), ids=lambda path: path.name
 )

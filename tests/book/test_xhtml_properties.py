@@ -3,7 +3,7 @@
 import re
 from html import escape
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -72,7 +72,6 @@ def letters(text: str) -> str:
     return re.sub(r"[^abé雨]", "", text)
 
 
-@settings(max_examples=100)
 @given(st.lists(TREES, max_size=6))
 def test_every_letter_is_kept_in_order_with_valid_marks(parts: list[str]) -> None:
     root = etree.fromstring(

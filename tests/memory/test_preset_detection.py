@@ -17,16 +17,13 @@ def text(*paragraphs: str) -> Book:
     return open_bytes("\n\n".join(paragraphs).encode(), "book.txt")
 
 
-def data(name: str) -> Path:
-    path = DATA / name
-    if not path.exists():
-        pytest.skip(f"{path} is not here")
-    return path
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="needs ../shared/data")
 
 
+@needs_data
 def test_real_transcripts_are_meetings_with_or_without_empty_lines() -> None:
     for number, line in enumerate(
-        data("qmsum/qmsum_val.jsonl").read_text().splitlines()[::4]
+        (DATA / "qmsum/qmsum_val.jsonl").read_text().splitlines()[::4]
     ):
         turns = [
             f"{turn['speaker']}: {turn['content']}"
@@ -39,6 +36,7 @@ def test_real_transcripts_are_meetings_with_or_without_empty_lines() -> None:
             ), number
 
 
+@needs_data
 @pytest.mark.parametrize(
     "name",
     [
@@ -49,36 +47,44 @@ def test_real_transcripts_are_meetings_with_or_without_empty_lines() -> None:
     ],
 )
 def test_real_novels_are_fiction(name: str) -> None:
-    assert detect_preset(open_book(data(f"books/{name}.txt"))) == "fiction"
+    assert detect_preset(open_book(DATA / f"books/{name}.txt")) == "fiction"
 
 
+@needs_data
 def test_real_stories_are_fiction() -> None:
-    for line in data("quality/quality_2opt_dev.jsonl").read_text().splitlines()[::30]:
+    for line in (
+        (DATA / "quality/quality_2opt_dev.jsonl").read_text().splitlines()[::30]
+    ):
         assert (
             detect_preset(open_bytes(json.loads(line)["article"].encode(), "story.txt"))
             == "fiction"
         )
 
 
+@needs_data
 @pytest.mark.process
 def test_a_real_paper_is_a_paper() -> None:
-    assert detect_preset(open_book(data("pdf/single_turn_debate_paper.pdf"))) == "paper"
-
-
-@pytest.mark.slow
-def test_a_novel_as_pdf_is_fiction() -> None:
     assert (
-        detect_preset(open_book(data("pdf/1342_pride_and_prejudice.pdf"))) == "fiction"
+        detect_preset(open_book(DATA / "pdf/single_turn_debate_paper.pdf")) == "paper"
     )
 
 
+@needs_data
+@pytest.mark.slow
+def test_a_novel_as_pdf_is_fiction() -> None:
+    assert (
+        detect_preset(open_book(DATA / "pdf/1342_pride_and_prejudice.pdf")) == "fiction"
+    )
+
+
+@needs_data
 @pytest.mark.parametrize(
     "name",
     ["kusamakura-japanese-vertical-writing", "regime-anticancer-arabic", "wasteland"],
 )
 def test_other_scripts_and_verse_are_fiction(name: str) -> None:
     assert (
-        detect_preset(open_book(data(f"epub/epub3-samples/{name}.epub"))) == "fiction"
+        detect_preset(open_book(DATA / f"epub/epub3-samples/{name}.epub")) == "fiction"
     )
 
 

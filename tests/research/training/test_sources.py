@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from research.training.packing import Packer
 
 pytestmark = pytest.mark.skipif(
-    not (SHARED / "fairytaleqa").exists(), reason="the training data is not here"
+    not (SHARED / "fairytaleqa").exists(), reason="needs ../shared/data/fairytaleqa"
 )
 every_source = pytest.mark.parametrize(
     "name",
