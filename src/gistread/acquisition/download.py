@@ -353,6 +353,7 @@ class _Transfer:
         """
         validator = self._validator()
         if not validator:
+            # Nothing would show that the file has changed since.
             self.part.restart()
         headers = {}
         if self.part.length:

@@ -134,8 +134,8 @@ def search_url(template: str, words: str) -> str:
         words = words.replace("/", " ")
     quoted = quote(words, safe="")
     if "{?" in template:  # RFC 6570, as OPDS 2.0 has it
-        start, _, rest = template.partition("{?")
-        parameters, _, end = rest.partition("}")
+        start, _, after_start = template.partition("{?")
+        parameters, _, end = after_start.partition("}")
         names = parameters.split(",")
         name = "query" if "query" in names else names[0]
         return f"{start}?{name}={quoted}{end}"

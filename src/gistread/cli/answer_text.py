@@ -63,14 +63,14 @@ class AnswerPrinter:
 
         Drawing a long line anew for each word would take quadratic time.
         """
-        rest = _last_words(printed)
+        last_words = _last_words(printed)
         before = _HEADING_BEFORE if _HEADING.match(printed) else _WORDS_BEFORE
-        is_shorter = len(before) + len(rest) < len(printed)
+        is_shorter = len(before) + len(last_words) < len(printed)
         if not is_shorter:
             return
         unknown = self._waiting.removeprefix(printed)
-        self._waiting = before + rest + unknown
-        self._printed = len(_drawn(before + rest).text)
+        self._waiting = before + last_words + unknown
+        self._printed = len(_drawn(before + last_words).text)
 
     def end(self) -> None:
         """Print the rest, and end the line. Prints nothing for an empty answer."""

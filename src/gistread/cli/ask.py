@@ -188,6 +188,7 @@ def _ask_book(arguments: argparse.Namespace) -> None:
     check_models(arguments)
     book = open_named(arguments.book)
     config = _as_chosen_for(book, replace(config, reader=reader), arguments)
+    # Nobody is asked on the command line.
     config = replace(config, steps=Steps.ALONE.value)
     header = None if arguments.index else _choose_memory(book, config, arguments)
     run_until_interrupted(_answer(book, config, arguments, header))
@@ -243,6 +244,7 @@ def _choose_memory(
         # `--model` names the model that has read.
         if arguments.asking_model:
             read_by = arguments.model or ""
+        # Of equally good memories, that of the reading model
         with suppress(EngineError):
             preferred = fingerprint_of(find_chosen(arguments.model, config))
     header = memories.find_memory(headers, arguments, model=read_by, prefer=preferred)

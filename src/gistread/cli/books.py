@@ -92,9 +92,9 @@ def _list(catalogue: Catalogue, arguments: argparse.Namespace) -> ExitStatus:
     documents: list[Json] = []
     lines: list[str] = []
     for entry in shown:
-        read = memories.get(entry.sha256)
-        documents.append(_document(entry, read))
-        lines.append(_lines(entry, read, now_s))
+        progress = memories.get(entry.sha256)
+        documents.append(_document(entry, progress))
+        lines.append(_lines(entry, progress, now_s))
     report(arguments, {"books": documents, "folders": folders or []}, lines)
     if not entries and folders is not None:
         say(
@@ -121,13 +121,13 @@ def _chosen(
 def _furthest_memories() -> Mapping[str, BookProgress]:
     """How far a model has read each book, by the hash of its text. Says what is damaged."""
     try:
-        read, problems = furthest_memories(default_paths().memories)
+        progress_of, problems = furthest_memories(default_paths().memories)
     except StorageError as error:
         say(error.message)
         return {}
     for problem in problems:
         say(problem)
-    return read
+    return progress_of
 
 
 def _tag(catalogue: Catalogue, arguments: argparse.Namespace) -> None:
@@ -276,14 +276,14 @@ def _change_document(
     }
 
 
-def _lines(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
+def _lines(entry: LibraryEntry, progress: BookProgress | None, now_s: float) -> str:
     """Number, progress and title of a book, and below them its details."""
     heading = f"{entry.number:>3}  {_progress(entry, now_s)}  "
-    left = f"{entry.time_left} left" if entry.time_left else ""
+    time_left = f"{entry.time_left} left" if entry.time_left else ""
     facts = (
         entry.format,
-        left,
-        _read_by(entry, read),
+        time_left,
+        _read_by(entry, progress),
         ", ".join(entry.tags),
         _place(entry),
     )
@@ -310,17 +310,17 @@ def _place(entry: LibraryEntry) -> str:
     return f"{one_line(entry.path)}{missing}"
 
 
-def _read_by(entry: LibraryEntry, read: BookProgress | None) -> str:
+def _read_by(entry: LibraryEntry, progress: BookProgress | None) -> str:
     """`SmolLM2 has read 40%`; empty if no model has read the book."""
-    if read is None or not entry.length or not read.pages:
+    if progress is None or not entry.length or not progress.pages:
         return ""
-    share = read.characters / entry.length
-    part = "all of it" if share >= 1 else format_percent(share)
-    focus = "" if read.focus == DEFAULT_FOCUS else f" {read.focus.description}"
-    return f"{read.model_name} has read {part}{focus}"
+    share = progress.characters / entry.length
+    extent = "all of it" if share >= 1 else format_percent(share)
+    focus = "" if progress.focus == DEFAULT_FOCUS else f" {progress.focus.description}"
+    return f"{progress.model_name} has read {extent}{focus}"
 
 
-def _document(entry: LibraryEntry, read: BookProgress | None) -> Json:
+def _document(entry: LibraryEntry, progress: BookProgress | None) -> Json:
     return {
         "number": entry.number,
         "title": entry.title,
@@ -336,16 +336,16 @@ def _document(entry: LibraryEntry, read: BookProgress | None) -> Json:
         "length": entry.length or None,
         "progress": round(entry.share, 4),
         "opened_at": iso_time(entry.opened_at) or None,
-        "memory": or_null(_memory_document, read),
+        "memory": or_null(_memory_document, progress),
     }
 
 
-def _memory_document(read: BookProgress) -> Json:
+def _memory_document(progress: BookProgress) -> Json:
     return {
-        "model": {"name": read.model_name},
-        **fields(read, "pages", "read_until"),
-        "preset": read.focus.preset.name,
-        "task": read.focus.task or None,
+        "model": {"name": progress.model_name},
+        **fields(progress, "pages", "read_until"),
+        "preset": progress.focus.preset.name,
+        "task": progress.focus.task or None,
     }
 
 

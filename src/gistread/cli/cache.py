@@ -73,15 +73,15 @@ def _delete(name: str) -> int:
     """Delete a part and return the bytes freed. Keeps memories in use by another process."""
     if name == MEMORIES:
         return MemoryStore(_path(name)).clear()
-    before = _sizes(_path(name))
-    for path in before:
+    sizes_before = _sizes(_path(name))
+    for path in sizes_before:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
             message = f"{path} cannot be deleted: {error.strerror}."
             raise StorageError(message) from error
-    after = _sizes(_path(name))
-    return sum(before.values()) - sum(after.values())
+    sizes_after = _sizes(_path(name))
+    return sum(sizes_before.values()) - sum(sizes_after.values())
 
 
 def _path(name: str) -> Path:

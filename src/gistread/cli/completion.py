@@ -80,6 +80,7 @@ def _add_to_subparsers(
 
 
 def _add_to_argument(parser: argparse.ArgumentParser, action: argparse.Action) -> None:
+    """Complete an argument to known names, or to files."""
     if action.dest == "model" and parser.prog.endswith(" get"):
         catalogue = read_catalogue()
         models = (*catalogue.entries, catalogue.starter)

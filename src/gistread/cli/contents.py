@@ -132,8 +132,10 @@ def _tell_sources(story: Recap, book: Book) -> None:
         return
     say(f"Told {describe_sources(story)}.")
     if story.is_behind:
-        read = format_place(story.read_until, len(book.text))
-        say(f"The model has read up to {read} only. `gistread index BOOK` reads on.")
+        read_end = format_place(story.read_until, len(book.text))
+        say(
+            f"The model has read up to {read_end} only. `gistread index BOOK` reads on."
+        )
 
 
 def recap_document(story: Recap) -> Json:

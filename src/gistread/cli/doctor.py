@@ -161,7 +161,7 @@ async def _examine_model(
     is_converted = info.weights != header.quantization
     if lacks_kernels(header) and not on_gpu and not is_converted:
         what = f"Its layers are in {header.layer_type}, which may be slow on this processor."
-        # A small model in Q4_K_M may have them in another type, so that is no advice.
+        # Not as Q4_K_M: some layers of a small model are in another type then.
         how = "Download this model as Q4_0 or Q8_0."
         findings.advice.append(Advice(what, how))
     if info.placement and info.placement.notice:

@@ -68,21 +68,30 @@ def _login(name: str, arguments: argparse.Namespace) -> Login | None:
     """The login for the catalogue that was named. Raises UsageError."""
     if not arguments.user:
         return None
+    # The name of a book may be its address in the catalogue.
     url = arguments.catalogue or name
-    is_address = "://" in url
-    if not is_address and not arguments.catalogue:
-        raise UsageError("--user needs a catalogue.", "Name it with --from ADDRESS.")
-    if not is_address:
+    if "://" not in url:
+        if not arguments.catalogue:
+            hint = "Name it with --from ADDRESS."
+            raise UsageError("--user needs a catalogue.", hint)
         url = find_source(url).url
+    return Login(arguments.user, _password(arguments.user), url)
+
+
+def _password(user: str) -> str:
+    """The password in the environment, or else the one typed on the terminal.
+
+    Raises UsageError.
+    """
     password = os.environ.get(_PASSWORD, "")
     if not password and sys.stdin.isatty():
-        password = getpass.getpass(f"Password of {arguments.user}: ")
+        password = getpass.getpass(f"Password of {user}: ")
     if not password:
         raise UsageError(
             "Cannot ask for the password: standard input is no terminal.",
             f"Set {_PASSWORD}.",
         )
-    return Login(arguments.user, password, url)
+    return password
 
 
 def _book_by_name(name: str) -> OfferedBook | None:
@@ -197,16 +206,18 @@ def _check_book(path: Path) -> None:
     read_book_file(path)
 
 
-def _report(added: BookFile, file: Acquisition, arguments: argparse.Namespace) -> None:
+def _report(
+    book: BookFile, acquisition: Acquisition, arguments: argparse.Namespace
+) -> None:
     if arguments.json:
         document = {
-            "title": added.title,
-            "authors": list(added.authors),
-            "path": str(added.path),
-            "from": file.url,
+            "title": book.title,
+            "authors": list(book.authors),
+            "path": str(book.path),
+            "from": acquisition.url,
         }
         write_json(document)
         return
-    author = f" by {', '.join(added.authors)}" if added.authors else ""
-    say(f"{added.title}{author} is in your library: {one_line(added.path)}")
-    say(f"To read it: gistread {shlex.quote(added.title.lower())}")
+    author = f" by {', '.join(book.authors)}" if book.authors else ""
+    say(f"{book.title}{author} is in your library: {one_line(book.path)}")
+    say(f"To read it: gistread {shlex.quote(book.title.lower())}")

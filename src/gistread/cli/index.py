@@ -35,34 +35,34 @@ async def _index(book: Book, config: Config, arguments: argparse.Namespace) -> J
     with ProgressLine() as line:
         async with new_session(book, config, line, arguments) as session:
             began = time.monotonic()
-            resumed = await read_to_end(
+            resumed_pages = await read_to_end(
                 session, line, arguments.book, events=arguments.events, must_save=True
             )
             memory = session.memory
             engine = session.models.reading.engine
             assert memory is not None
             assert engine is not None
-            line.say(_summary(memory, resumed, time.monotonic() - began))
+            line.say(_summary(memory, resumed_pages, time.monotonic() - began))
             tokens = 0
             # Counted by chapters, to keep messages to the engine small
             for chapter in book.chapters:
                 tokens += await engine.count(book.text[chapter.start : chapter.end])
             return index_document(
-                memory, engine.info, resumed_pages=resumed, book_tokens=tokens
+                memory, engine.info, resumed_pages=resumed_pages, book_tokens=tokens
             )
 
 
-def _summary(memory: GistMemory, resumed: int, seconds: float) -> str:
+def _summary(memory: GistMemory, resumed_pages: int, seconds: float) -> str:
     """How much was read, how long it took, and which gists are not the model's own.
 
-    `resumed`: sections that had been read before.
+    `resumed_pages`: sections that had been read before.
     """
     count = len(memory.read_entries)
-    if resumed == count:
+    if resumed_pages == count:
         reading = f"All {count} sections had been read"
     else:
         sections = counted(count, "section")
-        before = f", {resumed} of them before," if resumed else ","
+        before = f", {resumed_pages} of them before," if resumed_pages else ","
         reading = f"Read {sections} in {format_duration(seconds)}{before}"
     words = sum(entry.page.words for entry in memory.read_entries)
     lines = [

@@ -44,7 +44,7 @@ def run_until_interrupted(work: Coroutine[Any, Any, T]) -> T:
 
     Raises KeyboardInterrupt if SIGINT cancelled it, TerminatedError for SIGTERM.
     """
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    handlers = {number: signal.getsignal(number) for number in _SIGNALS}
     stopped_at: float | None = None
 
     async def watched() -> T:
@@ -81,5 +81,5 @@ def run_until_interrupted(work: Coroutine[Any, Any, T]) -> T:
         # After a stop, only its message remains to be printed: further signals are ignored, as
         # Python's own handlers would end the process with another status.
         was_stopped = stopped_at is not None
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, signal.SIG_IGN if was_stopped else handler)

@@ -412,6 +412,7 @@ class Library:
         if session and session.book.sha256 == book.sha256 and session.config == config:
             return session
         await self.close()
+        # Not with `async with`: it stays open for the next question, until `close`.
         self._session = await Session(book, self._model, config=config).__aenter__()
         return self._session
 
@@ -422,6 +423,7 @@ class Library:
             return _library_citation(citation, library_question)
 
         async with self._asking:
+            # The model of the last book would be loaded beside the one opened here.
             await self.close()
             shelf = await asyncio.to_thread(indexed_shelf, tag)
             library_question = LibraryQuestion(question, shelf, self._config)

@@ -96,7 +96,7 @@ def _tell_more(memory: GistMemory, headers: Sequence[MemoryHeader]) -> None:
     """Say how this memory was made, which others there are, and how much is read."""
     if memory.focus != DEFAULT_FOCUS:
         say(f"Read by {memory.model_name} {memory.focus.description}.")
-    others = sum(header.pages > 0 for header in headers) - 1
+    others = sum(header.pages > 0 for header in headers) - 1  # Without this one
     if others:
         noun = agreeing(others, "memory", "memories")
         say(
@@ -104,8 +104,8 @@ def _tell_more(memory: GistMemory, headers: Sequence[MemoryHeader]) -> None:
             "`gistread memory list BOOK` shows them."
         )
     if not memory.complete:
-        read = len(memory.read_entries)
-        say(f"{read} of about {memory.estimated_pages} sections read so far.")
+        sections_read = len(memory.read_entries)
+        say(f"{sections_read} of about {memory.estimated_pages} sections read so far.")
 
 
 def _gap(entries: Sequence[MemoryEntry]) -> str:

@@ -167,8 +167,8 @@ def _parse_book(argv: Sequence[str]) -> argparse.Namespace:
         _refuse_several_words(argv)
     parser = _main_parser(_command_list() + _EXAMPLES)
     arguments.add_book(parser, optional=True)
-    parsed, rest = parser.parse_known_args(argv)
-    if rest and parsed.book in _commands():
+    parsed, unparsed = parser.parse_known_args(argv)
+    if unparsed and parsed.book in _commands():
         message = f"{parsed.book} is a command, and comes before its options."
         raise UsageError(message, f"See `gistread {parsed.book} --help`.")
     return parser.parse_args(argv)

@@ -60,8 +60,8 @@ def _show_named(
 def _list_names(
     index: Index, book: Book, bound: int | None, arguments: argparse.Namespace
 ) -> None:
-    least = 0 if arguments.all else _LEAST_LISTED
-    shown = [entity for entity in index.entities if entity.count >= least]
+    least_mentions = 0 if arguments.all else _LEAST_LISTED
+    shown = [entity for entity in index.entities if entity.count >= least_mentions]
     documents = [_name_document(entity) for entity in shown]
     lines = [_name_line(entity, book) for entity in shown]
     report(arguments, {"names": documents, "upto": bound}, lines)

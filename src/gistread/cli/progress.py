@@ -65,8 +65,8 @@ class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
 def reading_line(memory: GistMemory, state: EngineState, left_s: float | None) -> str:
     """`━━━━────  section 12 of ~60 · 41 tok/s · 6 min left`"""
     pages = [entry.page for entry in memory.read_entries]
-    read = sum(page.end - page.start for page in pages)
-    share = read / max(1, len(memory.book.text))
+    characters_read = sum(page.end - page.start for page in pages)
+    share = characters_read / max(1, len(memory.book.text))
     parts = [f"section {len(pages) + 1} of ~{memory.estimated_pages}"]
     if state.tokens_per_s:
         parts.append(format_rate(state.tokens_per_s))

@@ -154,14 +154,14 @@ def _write_event(event: session_events.ReadingEvent) -> None:
 def _interruption(session: Session, memory: GistMemory, book: str) -> InterruptError:
     """The error for reading that the user has stopped: how far it is, and how to resume."""
     sections = counted(len(memory.read_entries), "section")
-    saved = "its sections could not be saved"
+    saving = "its sections could not be saved"
     if session.reading.saves_pages:
-        saved = "every section is saved"
+        saving = "every section is saved"
     command = f"gistread index {shlex.quote(book)}"
     if memory.focus.task:
         command += f" --task {shlex.quote(memory.focus.task)}"
     return InterruptError(
-        f"Stopped after {sections} of about {memory.estimated_pages}; {saved}.",
+        f"Stopped after {sections} of about {memory.estimated_pages}; {saving}.",
         f"Run `{command}` to resume.",
     )
 

@@ -1,5 +1,6 @@
 """The catalogue of models that can be fetched by name, and which of them suits a machine."""
 
+import contextlib
 import datetime
 import difflib
 import tomllib
@@ -11,6 +12,7 @@ from typing import Literal
 from gistread.engine.llama.fit import (
     DEFAULT_CONTEXT_TOKENS,
     FreeMemory,
+    Gpu,
     MemoryFit,
     ModelSizes,
     free_memory,
@@ -192,7 +194,7 @@ def this_machine() -> Machine:
 
     Takes a second with a graphics card, because llama.cpp is asked about it.
     """
-    free = _free_memory(bool(gpu_maker()))
+    free = _free_memory(with_cards=bool(gpu_maker()))
     return Machine(free.memory_bytes, free.gpu_bytes or 0, physical_cores())
 
 
@@ -200,16 +202,16 @@ def free_for_models() -> int:
     """Free bytes for a model whose layers may be split between memory and cards."""
     # Apple's cards share the machine's memory.
     has_own_memory = gpu_maker() not in ("", APPLE)
-    free = _free_memory(has_own_memory)
+    free = _free_memory(with_cards=has_own_memory)
     if free.shared:
         return free.memory_bytes
     return free.memory_bytes + (free.gpu_bytes or 0)
 
 
-def _free_memory(has_cards: bool) -> FreeMemory:
-    """Free memory. Without `has_cards`, llama.cpp is not asked about cards, and none counts."""
-    try:
-        gpus = ask_library().gpus if has_cards else ()
-    except EngineError:
-        gpus = ()
+def _free_memory(*, with_cards: bool) -> FreeMemory:
+    """Free memory of this machine, and of its cards if llama.cpp can be asked about them."""
+    gpus: tuple[Gpu, ...] = ()
+    if with_cards:
+        with contextlib.suppress(EngineError):
+            gpus = ask_library().gpus
     return free_memory(available_bytes(), gpus)

@@ -87,9 +87,9 @@ class StopStringFilter:
 
     def _drop_leading(self) -> None:
         """Drop white space and stop strings, in any order, from the beginning of the text."""
-        before = None
-        while before != self._withheld:
-            before = self._withheld
+        previous = None
+        while previous != self._withheld:
+            previous = self._withheld
             self._withheld = self._withheld.lstrip()
             for stop in self._stops:
                 self._withheld = self._withheld.removeprefix(stop)

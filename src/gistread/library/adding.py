@@ -2,7 +2,7 @@
 
 import io
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -69,20 +69,23 @@ def add(
     """Add a folder or file. Raises BookError, StorageError."""
     if is_folder(absolute(path)):
         return add_folder(catalogue, path, stopped, report)
-    before = catalogue.read()
+    contents_before = catalogue.read()
     file = add_file(catalogue, path)
-    was_known = file.digest in before.files and _id_of(file) not in before.removed
+    was_known = (
+        file.digest in contents_before.files
+        and _id_of(file) not in contents_before.removed
+    )
     return AddResult(new=int(not was_known), known=int(was_known))
 
 
 def add_file(catalogue: Catalogue, path: Path) -> BookFile:
     """Add one book, even if it was removed before. Raises BookError, StorageError."""
     file = read_book_file(absolute(path))
-    before = catalogue.read().files.get(file.digest)
+    known_file = catalogue.read().files.get(file.digest)
     catalogue.add([file])
     removed_as = [_id_of(file)]
-    if before and before.sha256:
-        removed_as.append(id_of_text(before.sha256))
+    if known_file and known_file.sha256:
+        removed_as.append(id_of_text(known_file.sha256))
     catalogue.restore(*removed_as)
     return file
 
@@ -106,53 +109,60 @@ def add_folder(
     calibre = metadata_of_library(folder)
     known = catalogue.read()
     known_files = known.paths
-    digests = set(known.files)
-    added = AddResult(folder=folder)
+    digests = set(known.files)  # Also of the files added below
+    result = AddResult(folder=folder)
     batch: list[BookFile] = []
     try:
-        for path in _book_files(folder, added, stopped, calibre):
-            added.folder = path.parent
-            before = known_files.get(path)
+        for path in _book_files(folder, result, stopped, calibre):
+            result.folder = path.parent
+            known_file = known_files.get(path)
             try:
-                file = _read_if_changed(path, before, stopped, calibre)
+                file = _read_if_changed(path, known_file, stopped, calibre)
             except Exception as error:
                 # A file that fails in any way does not stop the others.
-                added.failed.append(Unreadable(path, _reason(path, error)))
+                result.failed.append(Unreadable(path, _reason(path, error)))
                 continue
-            if _id_of(file) in known.removed:
-                added.left_out += 1
-            elif file.digest in digests:
-                added.known += 1
-            else:
-                added.new += 1
+            _count(file, known, digests, result)
             digests.add(file.digest)
-            has_changed = file is not before
+            has_changed = file is not known_file
             if has_changed and _takes_place(file, known.files.get(file.digest)):
                 batch.append(file)
-            report(added)
+            report(result)
             if len(batch) >= _BATCH_SIZE:
                 _store(catalogue, batch, known, calibre)
                 batch = []
     finally:
         _store(catalogue, batch, known, calibre)
     catalogue.add_folder(folder)
-    return added
+    return result
+
+
+def _count(
+    file: BookFile, known: CatalogueContents, digests: Set[str], result: AddResult
+) -> None:
+    """Count a book as new, as known by its digest, or as one that the user took out before."""
+    if _id_of(file) in known.removed:
+        result.left_out += 1
+    elif file.digest in digests:
+        result.known += 1
+    else:
+        result.new += 1
 
 
 def _read_if_changed(
     path: Path,
-    before: BookFile | None,
+    known_file: BookFile | None,
     stopped: Callable[[], bool],
     calibre: Mapping[Path, CalibreMetadata],
 ) -> BookFile:
-    """The file: `before` itself if it has not changed.
+    """The file: `known_file` itself if it has not changed.
 
     A title and authors that Calibre knows come first. Raises BookError, OSError and others.
     """
     status = path.stat()
     state = (status.st_size, status.st_mtime_ns)
-    if before is not None and state == (before.size, before.modified_ns):
-        return before
+    if known_file is not None and state == (known_file.size, known_file.modified_ns):
+        return known_file
     file = read_book_file(path, stopped)
     metadata = _metadata_of(path, calibre)
     if metadata is None:
@@ -209,18 +219,18 @@ def _why_cut(examined: int, stopped: Callable[[], bool]) -> str:
 
 def _book_files(
     top: Path,
-    added: AddResult,
+    result: AddResult,
     stopped: Callable[[], bool],
     calibre: Mapping[Path, CalibreMetadata],
 ) -> Iterator[Path]:
     """Every file below `top` with a book's suffix, without following links out of it.
 
-    Failures and an early end are noted in `added`.
+    Failures and an early end are noted in `result`.
     """
 
     def note(error: OSError) -> None:
         reason = f"{error.filename} cannot be listed: {error.strerror}."
-        added.failed.append(Unreadable(Path(error.filename), reason))
+        result.failed.append(Unreadable(Path(error.filename), reason))
 
     examined = 0
     programs: set[Path] = set()  # Folders of programs, and all below
@@ -238,14 +248,14 @@ def _book_files(
             examined += 1
             why_cut = _why_cut(examined, stopped)
             if why_cut:
-                added.cut = why_cut
+                result.cut = why_cut
                 return
             path = folder / name
             if _leads_out(path, top):
                 reason = f"{name} is a link out of the folder."
-                added.failed.append(Unreadable(path, reason))
+                result.failed.append(Unreadable(path, reason))
             elif _is_no_book(path, of_program):
-                added.no_books += 1
+                result.no_books += 1
             else:
                 yield path
 

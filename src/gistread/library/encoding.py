@@ -16,7 +16,7 @@ def change_encoding(paths: Paths, source: Path, name: str) -> None:
     """
     digest = file_digest(source)
     if not digest:
-        open_file(source).close()  # Raises the reason
+        open_file(source).close()  # Raises why it cannot be read
     choose_encoding(paths.encodings, source, digest, name)
     forget_cached(digest, paths.texts)
     LibraryIndex(paths).forget(digest)

@@ -279,7 +279,7 @@ def _entries(
 ) -> Iterable[LibraryEntry]:
     """The books that were opened, then the other files of the catalogue."""
     files = sorted(known.files.values(), key=lambda file: file.at)
-    file_of = {file.sha256: file for file in files if file.sha256}
+    file_of = {file.sha256: file for file in files if file.sha256}  # The latest of each
     listed_paths: set[Path] = set()
     listed_ids: set[str] = set()
     for book in user_data.recent():
@@ -440,10 +440,10 @@ def tagged(entries: Iterable[LibraryEntry], tag: str) -> list[LibraryEntry]:
     sought = folded(tag)
     known = {folded(name): name for entry in entries for name in entry.collections}
     if sought not in known:
-        near = get_close_matches(sought, known, n=1)
+        similar = get_close_matches(sought, known, n=1)
         hint = "`gistread books tag BOOK TAG` makes one."
-        if near:
-            hint = f"Did you mean {known[near[0]]!r}?"
+        if similar:
+            hint = f"Did you mean {known[similar[0]]!r}?"
         raise UsageError(f"No book has the tag {tag!r}.", hint)
     members = [entry for entry in entries if sought in map(folded, entry.collections)]
     volumes: set[Path | None] = set()

@@ -84,7 +84,7 @@ def placed_mark(
 
 
 def known_mark(mark: Mark, marks: Sequence[Mark]) -> Mark | None:
-    """The mark of a book that is this one, or one of its kind and letter on the same words."""
+    """The same mark among those of a book, else one of its kind and letter on the same words."""
     for known in marks:
         if known.id == mark.id:
             return known

@@ -124,8 +124,8 @@ def count_books(entries: Iterable[LibraryEntry]) -> str:
     books = [entry for entry in entries if entry.ids]
     if not books:
         return ""
-    begun = [entry for entry in books if entry.was_begun and not entry.finished]
-    return f"{counted(len(books), 'book')}, {len(begun)} begun"
+    begun_books = [entry for entry in books if entry.was_begun and not entry.finished]
+    return f"{counted(len(books), 'book')}, {len(begun_books)} begun"
 
 
 def describe_added(added: AddResult) -> str:

@@ -84,7 +84,7 @@ def _place_bookmarks(
     """Bookmarks at the places of other programs' bookmarks."""
     present = [mark for mark in marks if not mark.lost]
     marked_offsets = {mark.start for mark in present if mark.kind is MarkKind.BOOKMARK}
-    added: list[Mark] = []
+    new_marks: list[Mark] = []
     known = 0
     without_place = 0
     for note, at in notes:
@@ -94,9 +94,9 @@ def _place_bookmarks(
             known += 1
         else:
             marked_offsets.add(at)
-            added.append(_mark(MarkKind.BOOKMARK, note, quote_at(book.text, at)))
+            new_marks.append(_mark(MarkKind.BOOKMARK, note, quote_at(book.text, at)))
     return PlacedNotes(
-        marks=tuple(added),
+        marks=tuple(new_marks),
         annotated=(),
         known=known,
         lost=(),
@@ -109,8 +109,8 @@ def _place_highlights(
 ) -> PlacedNotes:
     """Find highlights of other programs by their words."""
     mark_at = {(mark.start, mark.end): mark for mark in marks if not mark.lost}
-    new: list[Span] = []
-    changed: set[Span] = set()
+    new_spans: list[Span] = []
+    changed_spans: set[Span] = set()
     lost: list[ForeignNote] = []
     known = 0
     for note, at in notes:
@@ -119,7 +119,7 @@ def _place_highlights(
             lost.append(note)
         elif span not in mark_at:
             mark_at[span] = _mark(MarkKind.HIGHLIGHT, note, quote_at(book.text, *span))
-            new.append(span)
+            new_spans.append(span)
         else:
             mark = mark_at[span]
             note_text = joined_notes(mark.note, note.note.strip())
@@ -127,13 +127,13 @@ def _place_highlights(
                 known += 1
                 continue
             mark_at[span] = replace(mark, note=note_text, changed_at=time.time())
-            changed.add(span)
-    added = tuple(mark_at[span] for span in new)
+            changed_spans.add(span)
+    new_marks = tuple(mark_at[span] for span in new_spans)
     # A new mark stays new when a later note adds to it.
-    changed -= set(new)
-    annotated = tuple(mark for span, mark in mark_at.items() if span in changed)
+    changed_spans -= set(new_spans)
+    annotated = tuple(mark for span, mark in mark_at.items() if span in changed_spans)
     return PlacedNotes(
-        marks=added,
+        marks=new_marks,
         annotated=annotated,
         known=known,
         lost=tuple(lost),
@@ -148,7 +148,7 @@ def _place_exported(
     text: SearchableText,
 ) -> PlacedNotes:
     """Find the places of marks that gistread exported; they keep kind, colour and dates."""
-    new: list[Mark] = []
+    new_marks: list[Mark] = []
     annotated: list[Mark] = []
     lost: list[ForeignNote] = []
     letters: list[Mark] = []
@@ -160,20 +160,20 @@ def _place_exported(
         if mark is None:
             lost.append(note)
             continue
-        before = known_mark(mark, [*marks, *new])
-        if before is None:
-            new.append(mark)
+        same_mark = known_mark(mark, [*marks, *new_marks])
+        if same_mark is None:
+            new_marks.append(mark)
             continue
-        if is_letter_elsewhere(mark, before):
+        if is_letter_elsewhere(mark, same_mark):
             letters.append(mark)
             continue
-        note_text = joined_notes(before.note, mark.note)
-        if note_text == before.note:
+        note_text = joined_notes(same_mark.note, mark.note)
+        if note_text == same_mark.note:
             known += 1
         else:
-            annotated.append(with_changes(before, note=note_text))
+            annotated.append(with_changes(same_mark, note=note_text))
     return PlacedNotes(
-        marks=tuple(new),
+        marks=tuple(new_marks),
         annotated=tuple(annotated),
         known=known,
         lost=tuple(lost),
@@ -212,11 +212,13 @@ def _find(words: str, text: SearchableText, at: int | None) -> Span | None:
         nearest = _nearest(letters, text, at)
         if nearest is not None:
             return nearest
+    # Elsewhere, perhaps with some other letters
     start = at or 0
     place = TextQuote(start, start + len(quote), quote, "", "")
     span = find_quote(place, text, length=0)
     if span is not None:
         return _whole_words(text.raw, *span)
+    # `find_quote` needs the words around a short quotation, which a note does not have.
     is_unique = bool(letters) and text.letters.count(letters) == 1
     if not is_unique:
         return None

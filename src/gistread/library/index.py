@@ -94,7 +94,7 @@ class Matches:
         weights: Mapping[str, float],
         known: Mapping[int, int],
     ) -> None:
-        """`masks`: by row, a bit for each word.
+        """`masks`: by the row of a passage (see `_SHIFT`), a bit for each word of the query.
 
         `known`: how many passages count, by the id of each book to search.
         """
@@ -167,8 +167,10 @@ class Matches:
 
     def _heavy(self, rows: Iterable[int]) -> list[int]:
         """The rows with at least half of the weight of the best passage."""
-        most = max(map(self._weight, set(self._masks.values())), default=0.0)
-        return [row for row in rows if 2 * self._weight(self._all_masks[row]) >= most]
+        best_weight = max(map(self._weight, set(self._masks.values())), default=0.0)
+        return [
+            row for row in rows if 2 * self._weight(self._all_masks[row]) >= best_weight
+        ]
 
     def _hit(self, row: int) -> PassageHit:
         """The passage of a row, scored by its words and by those only beside it."""
@@ -202,8 +204,13 @@ class LibraryIndex:
             return books
 
     def add(self, digest: str, book: Book | None) -> None:
-        """Add a book in one short transaction; None if its file cannot be read."""
+        """Add a book in one short transaction.
+
+        `book`: None if its file cannot be read. It is added without passages then, so that it is
+        not tried again.
+        """
         book = book or Book(text="", title="", paragraphs=(), chapters=())
+        # A row has no room for the numbers of more.
         spans = split_into_passages(book)[: _NUMBER + 1]
         passages = _stems_of(book, spans)
         columns = {"digest": digest, **_columns(book, spans)}

@@ -81,14 +81,14 @@ def find_quote(
     expected = place.start
     if length:
         expected = _proportional(place.start, text, length)
-    near = bisect_left(text.offsets, expected)
+    expected_letter = bisect_left(text.offsets, expected)
     quote = _Letters.of(place)
     letters_range: tuple[int, int] | None = None
     if quote.exact:
-        letters_range = _occurrence(quote, text.letters, near)
+        letters_range = _occurrence(quote, text.letters, expected_letter)
     # An empty quotation is a place, which the letters around it show.
     if letters_range is None:
-        letters_range = _similar(quote, text.letters, near)
+        letters_range = _similar(quote, text.letters, expected_letter)
     if letters_range is None:
         return None
     first, last = letters_range
@@ -136,10 +136,12 @@ class _Occurrence(NamedTuple):
     start: int
 
 
-def _occurrence(quote: _Letters, letters: str, near: int) -> tuple[int, int] | None:
+def _occurrence(
+    quote: _Letters, letters: str, expected_letter: int
+) -> tuple[int, int] | None:
     """The quotation where most of the letters around it agree; of equal places the nearest."""
     occurrences = (
-        _Occurrence(_agreed_around(at, quote, letters), -abs(at - near), at)
+        _Occurrence(_agreed_around(at, quote, letters), -abs(at - expected_letter), at)
         for at in _places(quote.exact, letters)
     )
     best = max(occurrences, default=None)
@@ -169,15 +171,17 @@ class _Edge(NamedTuple):
     distance: int  # Of the unchanged piece that shows it
 
 
-def _similar(quote: _Letters, letters: str, near: int) -> tuple[int, int] | None:
+def _similar(
+    quote: _Letters, letters: str, expected_letter: int
+) -> tuple[int, int] | None:
     """The letters between the two ends of a changed quotation."""
     sought = quote.prefix + quote.exact + quote.suffix
     first_letter = len(quote.prefix)
     size = len(quote.exact)
-    start = _edge_at(sought, first_letter, letters, near)
+    start = _edge_at(sought, first_letter, letters, expected_letter)
     if start is None:
         return None
-    end = _edge_at(sought, first_letter + size, letters, near + size)
+    end = _edge_at(sought, first_letter + size, letters, expected_letter + size)
     if end is None:
         return None
     first = max(0, start.offset)
@@ -198,7 +202,9 @@ def _has_half(letters: str, exact: str) -> bool:
     return 2 * present >= len(parts)
 
 
-def _edge_at(sought: str, edge: int, letters: str, near: int) -> _Edge | None:
+def _edge_at(
+    sought: str, edge: int, letters: str, expected_letter: int
+) -> _Edge | None:
     """Where an edge of the quotation is, by the nearest unchanged piece before or after it."""
     last_start = len(sought) - _PIECE
     for distance in range(0, max(edge, len(sought) - edge), _STEP):
@@ -210,7 +216,7 @@ def _edge_at(sought: str, edge: int, letters: str, near: int) -> _Edge | None:
             piece = sought[start : start + _PIECE]
             places = list(islice(_places(piece, letters), _MOST_PLACES))
             if places:
-                nearest = min(places, key=lambda at: abs(at - near))
+                nearest = min(places, key=lambda at: abs(at - expected_letter))
                 return _Edge(nearest + edge - start, distance)
     return None
 
@@ -272,11 +278,13 @@ def carry_place(
     length = len(old.text)
     span = find_quote(quote_at(old.text, place.offset), text, length)
     offset = span[0] if span else _proportional(place.offset, text, length)
-    read = [
+    read_ranges = [
         (_proportional(start, text, length), _proportional(end, text, length))
         for start, end in place.read
     ]
-    user_data.set_position(book.sha256, offset, quote_at(book.text, offset), read=read)
+    user_data.set_position(
+        book.sha256, offset, quote_at(book.text, offset), read=read_ranges
+    )
     choice = user_data.reading_along(old.sha256)
     if choice is not None:
         user_data.set_reading_along(book.sha256, choice.model, choice.along)
@@ -395,8 +403,8 @@ def _migrate_citation(
     place = TextQuote(citation.start, citation.end, citation.quote, "", "")
     span = find_quote(place, text, length)
     if span is None:
-        near = _proportional(citation.start, text, length)
-        span = (near, near)
+        near_offset = _proportional(citation.start, text, length)
+        span = (near_offset, near_offset)
     start, end = span
     return replace(citation, start=start, end=end)
 

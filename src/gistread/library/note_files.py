@@ -127,8 +127,8 @@ def _parse(text: str, suffix: str) -> list[ForeignNote] | None:
         return list(_koreader(_lua(text)))
     if suffix == ".json" or suffix in _CALIBRE:
         document = json.loads(text)
-        read = _reader_of(document)
-        return list(read(document))
+        read_document = _reader_of(document)
+        return list(read_document(document))
     if suffix == ".csv":
         return list(_readwise(text))
     if _KINDLE_END in text:
@@ -194,7 +194,8 @@ def joined_notes(known: str, note: str) -> str:
         for paragraph in _paragraphs(note)
         if paragraph not in known_paragraphs
     ]
-    return "\n\n".join([known, *added] if known else added)
+    joined = [known, *added] if known else added
+    return "\n\n".join(joined)
 
 
 def _paragraphs(note: str) -> list[str]:
@@ -311,6 +312,7 @@ def _calibre_pointer(entry: dict[str, Any]) -> str:
     'epubcfi(/6/4!/4/6/1:3)'
     """
     if "start_cfi" in entry:
+        # A CFI numbers elements by 2, 4, 6 …
         step = 2 * (int(entry.get("spine_index", 0)) + 1)
         path = _text_of(entry, "start_cfi").removeprefix("/2")
         return f"epubcfi(/6/{step}!{path})"

@@ -42,7 +42,7 @@ def text_of_entry(entry: LibraryEntry, paths: Paths) -> KnownText:
 
 
 def _changed(entry: LibraryEntry, book: Book, path: Path, paths: Paths) -> KnownText:
-    """The file has another text: a new version of the book, or another book."""
+    """What is known of a book whose file has another text: a new version, or another book."""
     user_data = UserData(paths)
     marks = MarkStore(paths)
     digest = file_digest(path)

@@ -48,9 +48,9 @@ async def as_finished(tasks: Collection[asyncio.Task[T]]) -> AsyncGenerator[T, N
 def key_of(*parts: str) -> str:
     """A key for a result derived from these texts, in this order."""
     digest = hashlib.sha256()
-    for part in parts:
+    for text in parts:
         # With its length, so that the texts "ab", "c" and "a", "bc" have different keys.
-        with_length = f"{len(part)}:{part}"
+        with_length = f"{len(text)}:{text}"
         digest.update(with_length.encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:_KEY_CHARACTERS]
 

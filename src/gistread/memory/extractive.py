@@ -112,7 +112,7 @@ def _choose(
     """Choose one sentence after the other by its score, given the terms of those chosen before."""
     sizes = list(map(length, sentences))
     chosen = set[int]()
-    known = set[str]()
+    known = set[str]()  # Terms of the chosen sentences
     words = 0
     while True:
         room = budget_words * _MOST_OF_BUDGET - words

@@ -87,8 +87,8 @@ async def build(
             if reply.finish == "end":
                 written += "\n"  # The last line is complete.
             start = entry.page.start
-            before = told_before(memory.book.text, start, engine.info.wording)
-            lines = _supported(_lines_of(written), text, before)
+            text_before = told_before(memory.book.text, start, engine.info.wording)
+            lines = _supported(_lines_of(written), text, text_before)
             if not lines:
                 lines = _sentences_as_facts(text)
             facts = [[fact, list(elements)] for fact, elements in lines]
@@ -142,9 +142,11 @@ def remaining(memory: GistMemory) -> RemainingWork:
 
     Hashes the whole text: run it in a thread.
     """
-    read = memory.read_entries
-    page_words = [entry.page.words for entry in read if _known(memory, entry) is None]
-    done = len(read) - len(page_words)
+    read_entries = memory.read_entries
+    page_words = [
+        entry.page.words for entry in read_entries if _known(memory, entry) is None
+    ]
+    done = len(read_entries) - len(page_words)
     page_words += unread_page_words(memory)
     task_words = count_words(prompts.load("extract").own_words)
     prompt_words = sum(words + task_words for words in page_words)
@@ -175,45 +177,47 @@ def _known(memory: GistMemory, entry: MemoryEntry) -> list[Fact] | None:
     return None
 
 
-def _supported(lines: Iterable[_FactLine], page: str, before: str) -> list[_FactLine]:
+def _supported(
+    lines: Iterable[_FactLine], page: str, text_before: str
+) -> list[_FactLine]:
     """The facts that their page supports, each with the elements that the page names.
 
-    `before`: the text before the page.
+    `text_before`: see `told_before`.
     """
     own_words = prompts.load("extract").own_words
     terms = set(shared_terms(page))
     supported: dict[str, _FactLine] = {}
     for fact, elements in lines:
-        draft = Draft(fact, page, own_words, told_before=before)
+        draft = Draft(fact, page, own_words, told_before=text_before)
         is_faulty = find_fault(draft, _FAULTS_OF_FACTS)
-        own_terms = set(shared_terms(fact)) - _added_names(fact, page, before)
+        own_terms = set(shared_terms(fact)) - _added_names(fact, page, text_before)
         least_shared = max(1, _MIN_SHARED * len(own_terms))
         if is_faulty or len(own_terms & terms) < least_shared:
             continue
-        named = [
+        named_elements = [
             element
             for element in elements[:_MAX_ELEMENTS]
             if element in page or not terms.isdisjoint(shared_terms(element))
         ]
-        line = (fact, tuple(named or elements_in(fact)))
+        line = (fact, tuple(named_elements or elements_in(fact)))
         supported.setdefault(fact.casefold(), line)
     return list(supported.values())
 
 
-def _added_names(fact: str, page: str, before: str) -> set[str]:
+def _added_names(fact: str, page: str, text_before: str) -> set[str]:
     """The terms of names that a fact has in place of the page's "he" or "I".
 
-    `before`: the text before the page, which has these names.
+    The text before the page has these names.
     """
     words = re.findall(_CAPITALISED, fact)
-    names = [word for word in words if word not in page and word in before]
+    names = [word for word in words if word not in page and word in text_before]
     return set(shared_terms(" ".join([*names, _NARRATOR])))
 
 
 def _sentences_as_facts(page: str) -> list[_FactLine]:
     """Sentences of a page in place of facts; its beginning if it has no sentence."""
-    most = max(1, min(_MAX_FACTS, count_words(page) // _WORDS_PER_FACT))
-    extracted = extract(page, most * _FACT_SENTENCE_WORDS)
+    most_facts = max(1, min(_MAX_FACTS, count_words(page) // _WORDS_PER_FACT))
+    extracted = extract(page, most_facts * _FACT_SENTENCE_WORDS)
     facts: list[_FactLine] = []
     for start, end in sentence_spans(extracted):
         sentence = " ".join(extracted[start:end].split())
@@ -262,6 +266,7 @@ class Element:
 def build_graph(facts: tuple[Fact, ...], language: str = "") -> Mapping[str, Element]:
     """The graph by key, in order of first appearance. `language` is a BCP 47 tag."""
     terms = Terms(language)
+    # First the elements whose words have the same stems
     forms_of: dict[str, Counter[str]] = defaultdict(Counter)
     keys_of: dict[Fact, list[str]] = {}
     for fact in facts:
@@ -272,6 +277,7 @@ def build_graph(facts: tuple[Fact, ...], language: str = "") -> Mapping[str, Ele
                 forms_of[key][element.strip()] += 1
                 keys_of[fact].append(key)
     merged = _merge_keys(forms_of, terms)
+    # Then the facts that name each, and the others that these name; a dictionary keeps the order
     facts_of: dict[str, dict[Fact, None]] = defaultdict(dict)
     neighbours_of: dict[str, Counter[str]] = defaultdict(Counter)
     for fact in facts:

@@ -150,8 +150,8 @@ def without_imprint(memory: GistMemory, book: Book) -> GistMemory:
 
     `book`: the whole book, if the memory ends at a bound.
     """
-    part = StoryPart.of(book)
-    story = [entry for entry in memory.entries if not part.leaves_out(entry.page)]
+    story_part = StoryPart.of(book)
+    story = [entry for entry in memory.entries if not story_part.leaves_out(entry.page)]
     return replace(memory, entries=story)
 
 
@@ -177,15 +177,16 @@ def front_matter_entries(
 
     Their gists are extractive or verbatim.
     """
-    chapters = {chapter.start for chapter in book.chapters}
+    chapter_starts = {chapter.start for chapter in book.chapters}
     pauses = [
         paragraph.start
         for paragraph in book.paragraphs
         if start < paragraph.start < end
     ]
     for pause, next_pause in pairwise([*pauses, end]):
+        # A page also ends where one more paragraph would make it too long.
         is_too_long = count_words(book.text[start:next_pause]) > max_words
-        if pause in chapters or is_too_long:
+        if pause in chapter_starts or is_too_long:
             yield _entry(book, start, pause)
             start = pause
     yield _entry(book, start, end)

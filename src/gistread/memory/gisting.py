@@ -112,11 +112,10 @@ async def gist_page(
         written = await _write(draft, attempt, engine, priority, show)
         usage += written.usage
         if written.fault is None:
+            gist = _gist_of(written.text, GistSource.MODEL)
             if is_quoted:
                 quoted = quote(prose, written.text, words)
                 gist = _gist_of(quoted, GistSource.QUOTED)
-            else:
-                gist = _gist_of(written.text, GistSource.MODEL)
             return GistResult(gist, tuple(faults), usage)
         on_draft("")
         faults.append(written.fault)
@@ -200,11 +199,14 @@ async def careful_attempts(
 
 
 async def extra_task_tokens(
-    engine: protocol.Engine, focus: GistFocus, gist: str, other: str
+    engine: protocol.Engine, focus: GistFocus, gist_prompt: str, other_prompt: str
 ) -> int:
-    """Tokens to reserve for the task of the prompt `gist`, which may be longer than `other`'s."""
-    gist_task = await engine.count(_task(focus.template(gist)))
-    other_task = await engine.count(_task(focus.template(other)))
+    """Tokens to reserve for the task of the prompt of a gist, which may be the longer one.
+
+    `gist_prompt`, `other_prompt`: names of the two prompts.
+    """
+    gist_task = await engine.count(_task(focus.template(gist_prompt)))
+    other_task = await engine.count(_task(focus.template(other_prompt)))
     return max(_LEAST_EXTRA, gist_task - other_task)
 
 

@@ -148,6 +148,7 @@ def clean(written: str, page: str = "", *, cut_off: bool = False) -> tuple[str, 
 
 def _first_gist(text: str, page: str) -> str:
     """The text up to the heading of a second gist ("Summary:"), except headings of the page."""
+    # A heading follows a line break. The first line of the page may be one, that of a gist not.
     names_of_page = {
         match["name"].casefold() for match in _SECOND_GIST.finditer(f"\n{page}")
     }
@@ -273,16 +274,16 @@ def _is_unrelated(draft: Draft) -> bool:
     A draft whose names are all of the page may have other words.
     """
     if UNSPACED_CHARACTER.search(draft.text):
-        written = set(UNSPACED_CHARACTER.findall(draft.text))
+        in_draft = set(UNSPACED_CHARACTER.findall(draft.text))
         on_page = set(draft.page)
     else:
         words = ALPHABETIC.findall(draft.text)
         longer = [word for word in words if len(word) >= _LONGER_WORD]
-        written = {_stem(word.casefold()) for word in longer}
+        in_draft = {_stem(word.casefold()) for word in longer}
         on_page = {_stem(word.casefold()) for word in ALPHABETIC.findall(draft.page)}
-    shared = written & on_page
-    is_related = len(shared) >= _LEAST_RELATED * len(written)
-    if is_related or len(written) < _FEWEST_LONGER_WORDS:
+    shared = in_draft & on_page
+    is_related = len(shared) >= _LEAST_RELATED * len(in_draft)
+    if is_related or len(in_draft) < _FEWEST_LONGER_WORDS:
         return False
     foreign, names = foreign_names(draft)
     return not names or bool(foreign)
@@ -290,8 +291,8 @@ def _is_unrelated(draft: Draft) -> bool:
 
 def _is_empty(draft: Draft) -> bool:
     share_of_page = count_words(draft.page) // _LEAST_OF_PAGE
-    least = max(_FEWEST_WORDS, min(_MOST_LEAST_WORDS, share_of_page))
-    return count_words(draft.text) < least
+    least_words = max(_FEWEST_WORDS, min(_MOST_LEAST_WORDS, share_of_page))
+    return count_words(draft.text) < least_words
 
 
 def _repeats_prompt(draft: Draft) -> bool:

@@ -285,10 +285,10 @@ class GistMemory:
 
     def compression_rate(self) -> float:
         """100·(1 − words of gists ÷ words read) (ReadAgent, section 4.1)."""
-        read = sum(entry.page.words for entry in self.read_entries)
-        if not read:
+        words_read = sum(entry.page.words for entry in self.read_entries)
+        if not words_read:
             return 0.0
-        return 100.0 * (1.0 - self.gist_words / read)
+        return 100.0 * (1.0 - self.gist_words / words_read)
 
     def upto(self, offset: int) -> "GistMemory":
         """The memory up to the spoiler bound `offset`: all that readers see of a bounded book.

@@ -125,7 +125,7 @@ async def check_model(
 
 
 async def check_answering(engine: Engine) -> CheckResult | None:
-    """Check answers only, within `BRIEF_LIMIT_S`; None if they take longer."""
+    """Check answers only, within `BRIEF_LIMIT_S`; None if they take longer, or the engine fails."""
     with contextlib.suppress(TimeoutError, EngineError):
         async with asyncio.timeout(BRIEF_LIMIT_S):
             priority = Priority.INTERACTIVE
@@ -150,7 +150,7 @@ async def _find(engine: Engine, priority: Priority) -> Findings:
 def assess(
     findings: Findings, seconds: float = 0.0, *, has_template: bool = True
 ) -> CheckResult:
-    """Say what the model can do, by what it did."""
+    """Say what the model can do, by what it did; a brief check has neither turn nor gists."""
     right = findings.right
     refused = findings.refused
     turn = findings.turn
@@ -235,15 +235,20 @@ def is_right(reply: str, right: str, wrong: str) -> bool:
     named = [word for word in words if re.fullmatch(f"{right}|{wrong}", word)]
     if not named:
         return False
-    return any(re.fullmatch(right, word) for word in (named[0], named[-1]))
+    first = named[0]
+    last = named[-1]
+    return any(re.fullmatch(right, word) for word in (first, last))
 
 
 async def _ask(
-    engine: Engine, first: bool, priority: Priority, most: int = len(QUESTIONS)
+    engine: Engine,
+    first: bool,
+    priority: Priority,
+    most_questions: int = len(QUESTIONS),
 ) -> Findings:
     """Ask the questions, which share the text, until they decide whether the model passes.
 
-    `first`: the result of the first one. `most`: of the questions with an answer.
+    `first`: the result of the first one. `most_questions`: with an answer; the others have none.
     """
 
     async def answers(question: Question) -> bool:
@@ -253,7 +258,7 @@ async def _ask(
         return await _refuses(engine, question, priority)
 
     right, refused = await asyncio.gather(
-        _until_decided(answers, QUESTIONS[:most], _LEAST_RIGHT, [first]),
+        _until_decided(answers, QUESTIONS[:most_questions], _LEAST_RIGHT, [first]),
         _until_decided(refuses, UNANSWERED, _LEAST_REFUSED),
     )
     return Findings(right, refused)

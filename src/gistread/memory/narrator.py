@@ -106,8 +106,8 @@ class Narration:
 
     def _is_called_again(self, name: str, end: int) -> bool:
         """Whether the name is addressed in more than one chapter, if there are several."""
-        begun = bisect_left(self.chapters, end)
-        if begun < 2:
+        chapters_begun = bisect_left(self.chapters, end)
+        if chapters_begun < 2:
             return True
         calls = self._calls_before(end, name)
         chapters = {bisect_right(self.chapters, start) for start in calls}

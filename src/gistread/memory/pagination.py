@@ -101,8 +101,8 @@ def find_passage(
         window = size.max_words * CHARACTERS_PER_WORD
         end = next_unit.end
         sentences = _sentences(book.text, next_unit.start, end, end, window)
-        more, _ = _fill(sentences, start, size, words)
-        units += more
+        more_units, _ = _fill(sentences, start, size, words)
+        units += more_units
     end = units[-1].end
     fills_gap = end == stop and stop < last
     if fills_gap:

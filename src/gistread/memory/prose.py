@@ -34,13 +34,14 @@ def without_heading(gist: str, book: Book, start: int, end: int) -> str:
         if paragraph.kind is not ParagraphKind.HEADING:
             break
         heading = " ".join(book.text[paragraph.start : paragraph.end].split())
-        rest = gist.removeprefix(f"{heading} ")
-        if rest == gist:
+        after_heading = gist.removeprefix(f"{heading} ")
+        if after_heading == gist:
             break
+        # The words of the heading may also begin a sentence of the section.
         prose = prose or " ".join(prose_of(book, start, end).split())
         if _first_sentence(gist) in prose:
             break
-        gist = rest.strip()
+        gist = after_heading.strip()
     return gist
 
 

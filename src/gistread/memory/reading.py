@@ -19,7 +19,13 @@ from gistread.memory.front_matter import (
     front_matter_entries,
     imprint_start,
 )
-from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_short
+from gistread.memory.gisting import (
+    Attempt,
+    GistResult,
+    careful_attempts,
+    gist_page,
+    is_short,
+)
 from gistread.memory.guard import Fault, told_before
 from gistread.memory.model import GistSource, MemoryEntry, Page, ReadingMode
 from gistread.memory.pagination import chapter_end, next_page
@@ -98,8 +104,10 @@ def characters_left(writer: MemoryWriter, story: StoryPart) -> int:
     start = first_section(writer, story.start)
     end = len(writer.memory.book.text) if story.end is None else story.end
     pages = (entry.page for entry in writer.all_entries())
-    read = sum(page.end - page.start for page in pages if start <= page.start < end)
-    return max(0, end - start - read)
+    characters_read = sum(
+        page.end - page.start for page in pages if start <= page.start < end
+    )
+    return max(0, end - start - characters_read)
 
 
 def first_section(writer: MemoryWriter, story_start: int) -> int:
@@ -255,8 +263,10 @@ class _Reading:
         if unread is not None:
             return unread.number
         # It follows the last page read, and the pages between that are being gisted.
-        new = sum(memory.read_until <= start <= page.start for start in self._gisting)
-        return len(memory.entries) + new
+        new_pages = sum(
+            memory.read_until <= start <= page.start for start in self._gisting
+        )
+        return len(memory.entries) + new_pages
 
     def _known_until(self, start: int) -> int:
         """The offset up to which pages from `start` on were read without a gap."""
@@ -322,10 +332,8 @@ class _Reading:
             del self._gisting[page.start]
             self._let_more_pages_in()
         self._start_chapters()
-        if result.faults and len(attempts) > 1:
-            self._second_attempts += 1
-            if result.gist.source is not GistSource.EXTRACTIVE:
-                self._second_passed += 1
+        if len(attempts) > 1:
+            self._count_second_attempt(result)
         self._faults[page.start] = result.faults
         usage = page_to_gist.usage + result.usage
         if self.engine.info.is_remote:
@@ -334,6 +342,13 @@ class _Reading:
             usage = replace(usage, seconds=usage.seconds / at_once)
         self._add(MemoryEntry(page, result.gist, usage))
         self._gists[page.end].set_result(result.gist.text)
+
+    def _count_second_attempt(self, result: GistResult) -> None:
+        """Count the second attempt at a gist, if there was one, and whether it passed."""
+        if result.faults:
+            self._second_attempts += 1
+            if result.gist.source is not GistSource.EXTRACTIVE:
+                self._second_passed += 1
 
     def _let_more_pages_in(self) -> None:
         """Let as many pages in as have ended, and some more until the engine is busy."""

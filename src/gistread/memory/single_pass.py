@@ -166,12 +166,12 @@ class SinglePass:
             task_tokens += MAX_TOKENS
         while True:
             passage = self._label(find_passage(self._book, start, size, next_start))
-            shown = await self._engine.measure(self._pause_prompt(passage))
+            prompt_tokens = await self._engine.measure(self._pause_prompt(passage))
             text = self._book.text[start : passage.end].strip()
             words = count_words(text)
             # A gist has as many tokens per word as its page, but at least those of English prose.
             tokens = max(round(TOKENS_PER_WORD * words), await self._engine.count(text))
-            self._needed = shown + gist_tokens(words, tokens) + task_tokens
+            self._needed = prompt_tokens + gist_tokens(words, tokens) + task_tokens
             if self._needed <= self._room:
                 return passage
             if is_fresh:
@@ -180,7 +180,10 @@ class SinglePass:
             is_fresh = True
 
     def _label(self, passage: LabelledPassage) -> LabelledPassage:
-        """Label pauses in text not shown before, and drop other pauses without a label."""
+        """Label pauses in text not shown before, and drop other pauses without a label.
+
+        Text that was shown gets no new labels: with one, it would lose its KV state.
+        """
         known = self._labels
         first_number = known.get(passage.start, 0)
         labels: dict[int, int] = {}

@@ -63,6 +63,7 @@ def choose_size(
     if max_words is None:
         max_words = max(usual.max_words, min_words or 0)
     if min_words is None:
+        # Smaller pages than usual have a smaller minimum too.
         in_proportion = int(max_words * (usual.min_words / usual.max_words))
         min_words = min(usual.min_words, max(1, in_proportion))
     if max_words > room_words:
@@ -88,7 +89,10 @@ def _check_limits(min_words: int | None, max_words: int | None) -> None:
 
 
 def _usual_size(book_words: int, room_words: int) -> PageSize:
-    """The smallest usual size whose gists and open pages fit; else the largest with open pages."""
+    """The smallest usual size with which all gists and the open pages fit.
+
+    Else the largest whose open pages fill at most half of the window; the gists are grouped then.
+    """
     largest: PageSize | None = None
     for name, size in PAGE_SIZES.items():
         open_words = PAGES_OPEN * size.max_words
@@ -161,13 +165,16 @@ def pace_of(entries: Sequence[MemoryEntry], expected: Pace = UNKNOWN_PACE) -> Pa
 
 
 def seconds_to_read(
-    memory: GistMemory, pace: Pace, left: int | None = None
+    memory: GistMemory, pace: Pace, characters: int | None = None
 ) -> float | None:
-    """Seconds for `left` characters (default: the rest of the book).
+    """Seconds for so many characters (default: the rest of the book).
 
     None before anything was measured.
     """
-    share = _share_left(memory) if left is None else left / len(memory.book.text)
+    if characters is None:
+        share = _share_left(memory)
+    else:
+        share = characters / len(memory.book.text)
     if share <= 0:
         return 0.0
     speed = pace.words_per_s

@@ -268,12 +268,12 @@ def outline(memory: GistMemory) -> PageRange:
 def _chapter_paths(book: Book) -> list[tuple[int, ...]]:
     """For each chapter, the indices of the parts around it and its own, the outermost first."""
     paths: list[tuple[int, ...]] = []
-    around: list[tuple[int, int]] = []  # Level and index
+    ancestors: list[tuple[int, int]] = []  # Level and index
     for index, chapter in enumerate(book.chapters):
-        while around and around[-1][0] >= chapter.level:
-            around.pop()
-        around.append((chapter.level, index))
-        paths.append(tuple(part for _, part in around))
+        while ancestors and ancestors[-1][0] >= chapter.level:
+            ancestors.pop()
+        ancestors.append((chapter.level, index))
+        paths.append(tuple(ancestor for _, ancestor in ancestors))
     return paths
 
 
@@ -327,12 +327,16 @@ def page_by_page(memory: GistMemory) -> list[Node]:
 
 
 def page_weights(scores: Sequence[float], here: int | None) -> list[float]:
-    """How much each page matters: by its score for the question, and its distance from `here`."""
+    """How much each page matters: by its score for the question, and its distance from `here`.
+
+    `here`: the number of a page, or None.
+    """
     best = max(scores, default=0.0) or 1.0
     weights = [score / best for score in scores]
     if here is not None:
         for index in range(len(weights)):
-            distance = abs(index + 1 - here)
+            number = index + 1
+            distance = abs(number - here)
             weights[index] += _POSITION_WEIGHT / (1 + distance / _HALF_WEIGHT_PAGES)
     return weights
 
@@ -371,7 +375,7 @@ def _refined(node: Node) -> Sequence[Node]:
 
 
 def one_line(node: Node) -> Node:
-    """A node with the first line of its summary, above the node; a short node itself."""
+    """A node above this one that has one line of its summary; a short node itself."""
     text = extract(node.summary.text, _LINE_WORDS)
     summary = Gist(text, count_words(text), GistSource.EXTRACTIVE)
     if summary.words < node.summary.words:

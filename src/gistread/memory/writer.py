@@ -34,7 +34,10 @@ class MemoryWriter(AbstractContextManager["MemoryWriter"]):
         notice: str = "",
         read: Mapping[int, MemoryEntry] | None = None,
     ):
-        """`read`: the pages in the file by their start, in the order in which they were read."""
+        """`read`: the pages in the file by their start, in the order in which they were read.
+
+        `memory` then gets them as its entries. By default its own entries that were read.
+        """
         self.memory = memory
         self.notice = notice
         self.file = file  # None: new pages are not saved

@@ -52,8 +52,8 @@ async def seconds_to_answer(
     works = [answer_work(reader, memory, info, upto, model=class_of(info, check))]
     built_first = BUILT_FIRST.intersection(METHODS[reader].artifacts)
     if built_first:
-        left = await artifacts_left(session, *built_first, upto=upto)
-        works += left.values()
+        remaining = await artifacts_left(session, *built_first, upto=upto)
+        works += remaining.values()
     # The rates are known, and so every time: 0.0 is for the type checker.
     return sum(work.seconds(info) or 0.0 for work in works)
 
@@ -89,8 +89,8 @@ async def find_cheaper(
 ) -> tuple[str, float | None] | None:
     """The quickest reader and its time, to offer in place of one that takes `seconds`.
 
-    None if its time is unknown, or half of `seconds` or more. Where `seconds` is unknown (None), it
-    is offered all the same, with no time.
+    None if it is not at least twice as fast, or its time is unknown. If `seconds` is unknown, the
+    quickest reader without a time.
     """
     if seconds is None:
         return QUICK, None
@@ -126,11 +126,11 @@ async def artifacts_left(
         names = tuple(
             name for method in OWN_METHODS.values() for name in method.artifacts
         )
-    left: dict[str, RemainingWork] = {}
+    remaining: dict[str, RemainingWork] = {}
     try:
         for name in names:
-            if name not in left:
-                left[name] = await ARTIFACTS[name].remaining(memory, engine)
+            if name not in remaining:
+                remaining[name] = await ARTIFACTS[name].remaining(memory, engine)
     except GistreadError:
         return {}
-    return left
+    return remaining

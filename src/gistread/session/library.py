@@ -109,25 +109,25 @@ class LibraryQuestion:
         `BooksNamed` comes before a model is loaded, and again if the model prefers another book.
         Raises GistreadError, also if no book has words of the question.
         """
-        named, matches = await asyncio.to_thread(self.candidates)
-        if not named:
+        named_books, matches = await asyncio.to_thread(self.candidates)
+        if not named_books:
             books = counted(len(self.books), "book")
             raise GistreadError(f"None of {books} has words of this question.")
-        yield BooksNamed(tuple(named[:MOST_BOOKS]))
+        yield BooksNamed(tuple(named_books[:MOST_BOOKS]))
         engine = await load()
         result = await checks.for_answer(engine, begin=lambda: None)
         model = class_of(engine.info, result)
-        preferred = await self._preferred(named, engine, model)
+        preferred = await self._preferred(named_books, engine, model)
         if preferred is not None and preferred > 0:  # 0: the first, as it is
-            named.insert(0, named.pop(preferred))
-            yield BooksNamed(tuple(named[:MOST_BOOKS]))
+            named_books.insert(0, named_books.pop(preferred))
+            yield BooksNamed(tuple(named_books[:MOST_BOOKS]))
         # An unreliable model mixes books up.
         most_sources = MOST_BOOKS if model.is_believed else 1
-        sources = named[:most_sources]
+        sources = named_books[:most_sources]
         # Also for `_by_words`, which cites a place in it.
         text = await asyncio.to_thread(self._passages, sources, matches)
         if not model.is_believed and self._asks_which:
-            yield self._by_words(named[0])
+            yield self._by_words(named_books[0])
             return
         asking = self._asking(text, engine, model)
         async with aclosing(METHODS[READER].reader()(asking)) as events:
@@ -135,7 +135,7 @@ class LibraryQuestion:
                 if isinstance(event, Answered):
                     answered = self._quoting(event, text, matches)
                     if not model.cites:
-                        answered = self._unless_lost(answered, named[0])
+                        answered = self._or_by_words(answered, named_books[0])
                     yield answered
                 else:
                     yield event
@@ -163,10 +163,10 @@ class LibraryQuestion:
         """The passage that a citation is from; the next one for the title above it."""
         return next(piece for piece in self._pieces if citation.start < piece.end)
 
-    def _unless_lost(self, answered: Answered, likeliest: NamedBook) -> Answered:
-        """The answer of a small model; by the words if it found none to “which book …”.
+    def _or_by_words(self, answered: Answered, likeliest: NamedBook) -> Answered:
+        """The answer of a small model, or `_by_words` if it found none to “which book …”.
 
-        Such a model misses books.
+        Small models miss the book that a passage is from.
         """
         if answered.found or not self._asks_which:
             return answered
@@ -179,8 +179,10 @@ class LibraryQuestion:
             piece = self._piece_of(citation)
             start, end = citation.start, citation.end
             is_title = citation.quote.strip() == piece.book.entry.title
-            if is_title or start < piece.start:
+            begins_in_title = start < piece.start
+            if is_title or begins_in_title:
                 start, end = _nearest_sentence(piece, text, matches)
+            # Without a page: the book of passages has no sections.
             citations[start, end] = replace(
                 citation, page=0, start=start, end=end, quote=text.text[start:end]
             )
@@ -201,7 +203,7 @@ class LibraryQuestion:
             for piece in self._pieces
             if piece.book is best.book and piece.offset <= best.start
         ]
-        piece = pieces_before[-1]
+        piece = pieces_before[-1]  # The one that has the sentence
         start = piece.start + best.start - piece.offset
         end = start + len(best.text)
         citation = Citation(page=0, start=start, end=end, quote=best.text)
@@ -213,6 +215,7 @@ class LibraryQuestion:
 
         Raises StorageError.
         """
+        # Without “Which book …”, which says nothing about the book
         words = pattern("asks_which_book").sub("", self.question, count=1)
         matches = self._shelf.find(words, self.books)
         by_id = {book.indexed.id: book for book in self.books}
@@ -229,9 +232,9 @@ class LibraryQuestion:
         for book_id in by_score[:_CANDIDATES]:
             if scores[book_id] < _LEAST * scores[by_score[0]]:
                 break
-            named = self._named(by_id[book_id], matches.in_book(book_id))
-            if named is not None:
-                candidates.append(named)
+            named_book = self._named(by_id[book_id], matches.in_book(book_id))
+            if named_book is not None:
+                candidates.append(named_book)
         return candidates, matches
 
     def _named(self, book: ShelfBook, hits: Sequence[PassageHit]) -> NamedBook | None:
@@ -273,36 +276,36 @@ class LibraryQuestion:
         return 0.0
 
     async def _preferred(
-        self, named: Sequence[NamedBook], engine: Engine, model: ModelClass
+        self, candidates: Sequence[NamedBook], engine: Engine, model: ModelClass
     ) -> int | None:
         """Index of the book that the model takes the question to be about.
 
         None if it names none, or cannot or need not choose. Raises EngineError.
         """
-        if len(named) == 1 or not model.chooses:
+        if len(candidates) == 1 or not model.chooses:
             return None
         listed = "\n\n".join(
-            _listed(number, book) for number, book in enumerate(named, start=1)
+            _listed(number, book) for number, book in enumerate(candidates, start=1)
         )
         prompt = user_prompt(
             "choose_book", engine.info.wording, text=listed, question=self.question
         )
-        options = [str(number) for number in range(1, len(named) + 1)]
+        options = [str(number) for number in range(1, len(candidates) + 1)]
         if model.cites:
             options.append(_NO_BOOK)
         choice = await choose_or(engine, prompt, options, default=0)
-        if choice.index >= len(named):  # It is `_NO_BOOK`.
+        if choice.index >= len(candidates):  # It is `_NO_BOOK`.
             return None
         return choice.index
 
-    def _passages(self, named: Sequence[NamedBook], matches: Matches) -> Book:
+    def _passages(self, named_books: Sequence[NamedBook], matches: Matches) -> Book:
         """The best passages as one book; records in `_pieces` where each is from."""
         text = ""
         paragraphs: list[Paragraph] = []
         chapters: list[Chapter] = []
         self._pieces = []
-        most_of_each = _PASSAGES // len(named)
-        for book in (candidate.book for candidate in named):
+        most_of_each = _PASSAGES // len(named_books)
+        for book in (candidate.book for candidate in named_books):
             chapter_start = len(text)
             title = " ".join(book.entry.title.split())
             book_text = self._shelf.text_of(book) or ""
@@ -324,7 +327,7 @@ class LibraryQuestion:
                 self._pieces.append(piece)
                 text += f"{book_text[start:end]}\n\n"
             chapters.append(Chapter(title, chapter_start, len(text)))
-        language = named[0].book.indexed.language
+        language = named_books[0].book.indexed.language
         return Book(
             text,
             title="",

@@ -263,12 +263,13 @@ def _check_names(options: AskOptions) -> None:
         raise UsageError(f"Unknown option {unknown[0]!r}.", f"Use {', '.join(known)}.")
 
 
-def _check_pinned(pinned: Iterable[int], read: int) -> None:
+def _check_pinned(pinned: Iterable[int], sections_read: int) -> None:
     """Raises UsageError for a section that the model has not read."""
-    beyond = [page for page in sorted(pinned) if not 1 <= page <= read]
+    beyond = [page for page in sorted(pinned) if not 1 <= page <= sections_read]
     if beyond:
+        extent = counted(sections_read, "section")
         raise UsageError(
-            f"There is no section {beyond[0]}: the model has read {counted(read, 'section')}.",
+            f"There is no section {beyond[0]}: the model has read {extent}.",
             "`gistread pages BOOK` shows them.",
         )
 
@@ -465,9 +466,11 @@ class Questions:
                 nothing_read = NotReadyError(Obstacle.NOTHING_READ.value)
                 self._end(question, self._reading.failure or nothing_read)
                 continue
-            if self._reading.has_pages or not question.needs_memory:
+            has_memory = self._reading.has_pages or not question.needs_memory
+            if has_memory:
                 is_loading = self._reading.state is ReadingState.LOADING
                 question.apart = self._reading.models.apart
+                # A model apart need not wait until the reading model is loaded.
                 question.admitted = question.apart or not is_loading
             return
 
@@ -531,7 +534,7 @@ class Questions:
         memory = self._reading.memory or unread_memory(self._book)
         if question.upto is not None:
             return memory.upto(question.upto)
-        # The model reads on meanwhile.
+        # With a list of its own: the model reads on meanwhile.
         return replace(memory, entries=list(memory.entries))
 
     def _begin(self) -> None:

@@ -100,35 +100,35 @@ class MemoryChoice:
         size = choose_size(
             self.book.words, info.context_tokens, config.min_words, config.max_words
         )
-        own = [
+        model_memories = [
             header
             for header in self.memories()
             if header.fingerprint == info.fingerprint
         ]
         if config.reading:
             mode = ReadingMode(config.reading)
-        elif own:
-            mode = own[0].mode  # Of the furthest, to continue it
+        elif model_memories:
+            mode = model_memories[0].mode  # Of the furthest, to continue it
         else:
             mode = usual_reading_mode(info)
-        focus = self._focus(own, chosen)
+        focus = self._focus(model_memories, chosen)
         focus = replace(focus, wording=focus.wording or info.wording)
         return MemoryRequest(info.name, info.fingerprint, size, mode, focus)
 
     def _focus(
-        self, own: Sequence[MemoryHeader], chosen: GistFocus | str | None
+        self, model_memories: Sequence[MemoryHeader], chosen: GistFocus | str | None
     ) -> GistFocus:
         """The chosen focus, or one with the chosen task and the preset of the settings.
 
-        If none is chosen, the focus of the furthest of the model's `own` memories, unless the
-        settings name another preset.
+        If none is chosen, the focus of the furthest of `model_memories`, which this model has made,
+        unless the settings name another preset.
         """
         if isinstance(chosen, GistFocus):
             return chosen
         task = chosen  # None: none is chosen
         preset = self._config.preset
-        if own:
-            furthest = own[0].focus
+        if model_memories:
+            furthest = model_memories[0].focus
             if task is None and preset in (AUTO, furthest.preset.name):
                 return furthest
             if preset == AUTO:
@@ -137,19 +137,19 @@ class MemoryChoice:
             preset = detect_preset(self.book)
         return GistFocus(find_preset(preset, self._presets), task or "")
 
-    def keeps_shown(self, shown: GistMemory | None, own: GistMemory) -> bool:
-        """Whether to keep the memory shown; `own`: that of the model.
+    def keeps_shown(self, shown: GistMemory | None, model_memory: GistMemory) -> bool:
+        """Whether to keep the memory shown; `model_memory`: that of the model.
 
         Any model can answer over it, and rereading may take hours.
         """
         if isinstance(self._chosen, MemoryHeader):
-            return not self._chosen.describes(own)
+            return not self._chosen.describes(model_memory)
         # The user has asked for the model's own memory, or it has begun one.
-        if self.continues_own or own.entries:
+        if self.continues_own or model_memory.entries:
             return False
         if shown is None or not shown.entries:
             return False
-        return shown.complete or shown.model_name != own.model_name
+        return shown.complete or shown.model_name != model_memory.model_name
 
     def note(self, shown: GistMemory | None, model_name: str) -> str:
         """A notice that the memory shown is kept, which `model_name` has not made.
@@ -423,14 +423,14 @@ class Reading:
         """Stop reading with this error, until `resume`."""
         self.failure = error
         self.signal(Signal.FAIL)
-        # Without a screen, the caller that awaits the job gets the error.
+        # In the background nobody awaits reading; otherwise its caller gets the error.
         if self._background:
             self._emit(events.Notice(str(error), is_problem=True))
         self._emit(events.ActivityChanged())
 
     @contextmanager
     def reported(self) -> Iterator[None]:
-        """Report errors as notices; without a screen, raise them as well."""
+        """Report an error as `fail` does, and raise it unless reading is in the background."""
         try:
             yield
         except GistreadError as error:
@@ -454,5 +454,5 @@ class Reading:
             self._emit(events.ActivityChanged())
 
     def _estimate(self, writer: MemoryWriter) -> None:
-        left = characters_left(writer, self._story)
-        self.seconds_left = seconds_to_read(writer.memory, self.pace, left)
+        characters = characters_left(writer, self._story)
+        self.seconds_left = seconds_to_read(writer.memory, self.pace, characters)

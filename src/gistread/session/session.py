@@ -302,7 +302,7 @@ class Session:
         Returns before it is loaded.
         """
         await self._drop_model(model)
-        # The next model does not reread the book.
+        # It keeps a memory that another model has made: rereading may take hours.
         self.reading.choice.continues_own = False
         if model:
             with self.reading.reported():
@@ -374,6 +374,7 @@ class Session:
     def _decide(self) -> frozenset[Job]:
         """Settle what the last command changed, and return the jobs that should run now."""
         self.questions.admit()
+        # Two models on this machine would slow each other down: while one answers, reading waits.
         if not self.questions.answered_apart:
             self.reading.signal(Signal.REGAIN)
         elif self.models.share_cores:

@@ -144,7 +144,7 @@ class Database:
                 (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
                 if state != "ok":
                     raise sqlite3.DatabaseError(f"malformed: {state}")
-                # Some may be newer than the file.
+                # Some tables may be newer than the file.
                 _create_tables(connection)
                 notice = import_unread(connection, self._paths)
             if notice:
@@ -302,6 +302,7 @@ def _is_damage(error: sqlite3.DatabaseError | UnicodeDecodeError) -> bool:
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return True
+    # As `_prepared` calls what SQLite's own check finds
     return str(error).startswith("malformed")
 
 
@@ -343,15 +344,15 @@ def _patch_first_page(damaged: Path, new: Path, patched: Path) -> None:
     That page says where the tables begin, which is at the same places in both.
     """
     first_page = bytearray(new.read_bytes()[:_PAGE_BYTES])
-    rest = damaged.read_bytes()[_PAGE_BYTES:]
-    pages = len(rest) // _PAGE_BYTES + 1
+    other_pages = damaged.read_bytes()[_PAGE_BYTES:]
+    pages = len(other_pages) // _PAGE_BYTES + 1
     first_page[_PAGE_COUNT] = pages.to_bytes(4)
-    patched.write_bytes(first_page + rest)
+    patched.write_bytes(first_page + other_pages)
 
 
 def _copy_rows(damaged: Path, new: Connection) -> int:
     """Copy the readable rows of every table; returns how many were new."""
-    saved = 0
+    copied = 0
     rows = new.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
     tables = [row["name"] for row in rows]
     with contextlib.closing(sqlite3.connect(damaged)) as old:
@@ -365,8 +366,8 @@ def _copy_rows(damaged: Path, new: Connection) -> int:
                 values = ", ".join("?" * len(row))
                 insert = f"INSERT OR IGNORE INTO {table} ({columns}) VALUES ({values})"
                 with contextlib.suppress(sqlite3.IntegrityError):
-                    saved += new.execute(insert, tuple(row)).rowcount
-    return saved
+                    copied += new.execute(insert, tuple(row)).rowcount
+    return copied
 
 
 def _readable_rows(old: Connection, table: str) -> Iterator[Row]:

@@ -168,7 +168,8 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
         with self.path.open("rb") as file:
             file.seek(self._length)
             damaged = b"".join(line for line in file if decode_line(line) is None)
-        if b"\n" in damaged:
+        has_whole_lines = b"\n" in damaged
+        if has_whole_lines:
             replace_file(self.path.with_name(self.path.name + ".damaged"), damaged)
             self.rewrite(self.records)
         else:

@@ -79,6 +79,7 @@ def _decoded(kind: Any, value: Any) -> Any:
             raise ValueError(value)
         return value
     if origin is UnionType:  # `X | None`
+        # A path that is None is stored as an empty text.
         if value in (None, ""):
             return None
         return _decoded(arguments[0], value)

@@ -386,12 +386,12 @@ class MarkStore(Database):
     def put_new(self, sha256: str, marks: Iterable[Mark]) -> list[Mark]:
         """Store the marks with new ids and return them."""
         with self.writing() as connection:
-            new = [
+            new_marks = [
                 mark for mark in marks if mark_row(connection, sha256, mark.id) is None
             ]
-            for mark in new:
+            for mark in new_marks:
                 put_mark(connection, sha256, mark.id, mark.changed_at, mark)
-        return new
+        return new_marks
 
     def remove(self, sha256: str, mark: Mark) -> Mark:
         """Remove a mark and return its last version; `put` restores it."""

@@ -66,6 +66,7 @@ def new_account(server: str, user: str, password: str, paths: Paths) -> Account:
         raise UsageError("A user name has only ASCII characters, and no colon.")
     if not password:
         raise UsageError("The password is empty.")
+    # As the protocol has it
     key = hashlib.md5(password.encode(), usedforsecurity=False).hexdigest()
     device = f"gistread on {platform.node() or 'a computer'}"
     return Account(

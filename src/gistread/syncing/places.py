@@ -11,7 +11,9 @@ from gistread.library.moving import SearchableText, find_quote
 from gistread.marking import quote_at
 
 _EPUB = "epub"
-_MOST_TRIED = 5  # Paragraphs whose words are looked for in the file, from a place on
+_MOST_TRIED = (
+    5  # Places whose words are looked for in the file: one, and later paragraphs
+)
 _DECIMALS = 6
 
 
@@ -27,13 +29,17 @@ class PlaceConverter:
         return round(offset / max(1, len(self.book.text)), _DECIMALS)
 
     def progress_of(self, offset: int) -> str:
-        """The XPointer of a place; empty in other formats than EPUB, and without words there."""
+        """The XPointer of a place; empty in other formats than EPUB, and without words there.
+
+        If its words are not found in the file, that of one of the next paragraphs.
+        """
         if self._spine is None:
             return ""
         text = self.book.text
-        after = self.book.paragraph_index(offset) + 1
-        following = self.book.paragraphs[after : after + _MOST_TRIED - 1]
-        for start in (offset, *(paragraph.start for paragraph in following)):
+        first = self.book.paragraph_index(offset) + 1
+        paragraphs_after = self.book.paragraphs[first : first + _MOST_TRIED - 1]
+        starts = [offset, *(paragraph.start for paragraph in paragraphs_after)]
+        for start in starts:
             place = find_quote(quote_at(text, start), self._in_file, len(text))
             if place is not None:
                 start_in_file, _ = place

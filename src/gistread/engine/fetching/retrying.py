@@ -62,7 +62,7 @@ async def with_retries(
 
     fruitless = 0  # Attempts in a row without progress
     furthest = part.length
-    # Until a server responds
+    # Fewer until a server responds: there may be no network.
     most_attempts = min(_UNREACHED_ATTEMPTS, network.attempts)
     while True:
         try:

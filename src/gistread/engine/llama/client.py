@@ -255,6 +255,7 @@ class LlamaEngine(Observable, Engine):
                 case [float(prefill), float(decode)] if prefill > 0 and decode > 0:
                     self._stored_rates = Rates(prefill, decode)
         name = self.name or info.name
+        # gistread's adapter is trained on a wording of its own.
         return replace(info, name=name, wording=TRAINED if self.adapter else "")
 
     async def _load(self) -> messages.Loaded:

@@ -325,8 +325,8 @@ def _streams(sizes: ModelSizes, whole: Layout, free: int) -> int:
     other_bytes = needed_bytes(sizes, whole.window, whole.kv_type) + sizes.scratch
     usable_bytes = (free - other_bytes) / 2
     affordable = int(usable_bytes / stream_bytes)
-    most = max(_LEAST_STREAMS, int(_STREAMS_BYTES / stream_bytes))
-    streams = min(MOST_STREAMS, most, affordable)
+    most_streams = max(_LEAST_STREAMS, int(_STREAMS_BYTES / stream_bytes))
+    streams = min(MOST_STREAMS, most_streams, affordable)
     if streams < _LEAST_STREAMS:
         return 0
     return streams
@@ -335,10 +335,10 @@ def _streams(sizes: ModelSizes, whole: Layout, free: int) -> int:
 def _cells(sizes: ModelSizes, whole: Layout, free: int, extra_windows: int) -> int:
     """Tokens of the KV cache: one window, and more in half of the memory that is left then."""
     cell = cell_bytes(sizes, whole.kv_type)
-    most = whole.window * (1 + extra_windows)
+    most_cells = whole.window * (1 + extra_windows)
     if not cell:
-        return most
+        return most_cells
     spare_bytes = free - needed_bytes(sizes, whole.window, whole.kv_type)
     usable_bytes = spare_bytes / 2
     affordable = whole.window + int(usable_bytes / cell)
-    return max(whole.window, min(most, affordable))
+    return max(whole.window, min(most_cells, affordable))

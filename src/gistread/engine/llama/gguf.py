@@ -69,6 +69,7 @@ _LICENCE_CHARACTERS = 80  # Some headers contain the whole text
 _SAMPLES = 64  # Of the tensors, in a fingerprint
 _SAMPLE_BYTES = 4096
 _BLOCK_BYTES = 1 << 20
+_BUFFER_BYTES = 1 << 15
 _FINGERPRINT_CHARACTERS = 32
 
 _MOST_BYTES = 64 << 20  # Largest header; real ones have some megabytes
@@ -263,7 +264,7 @@ def read_contents(
         # Reading a pipe or a device could block forever
         if not path.is_file() and path.exists():
             raise BrokenModelError(path, "it is not a regular file", _LIST_HINT)
-        with path.open("rb", buffering=1 << 15) as file:
+        with path.open("rb", buffering=_BUFFER_BYTES) as file:
             _check_format(path, file)
             contents = _Reader(file, arrays).read()
             contents.fingerprint = _fingerprint(file, contents) if fingerprint else ""
@@ -299,7 +300,7 @@ def _header_from(path: Path, contents: Contents) -> GgufHeader:
     arch = contents.text("general.architecture")
     title = contents.text("general.name")
     most_used = contents.most_used_type()
-    # -1 is no file type, and stays none without that bit.
+    # Without the bit of a guess. -1, if there is no type, then stands for none either.
     file_type = contents.number("general.file_type", -1) & ~_GUESSED_TYPE
     licence = " ".join(contents.text("general.license").split())
     is_named_by_hash = path.stem.startswith("sha256-")  # As Ollama does
@@ -431,7 +432,7 @@ class _Reader:
             raise _DamagedError
         for _ in range(pairs):
             self._pair()
-        # llama.cpp takes no others either.
+        # Powers of two: llama.cpp takes no other alignment.
         alignments = [1 << bits for bits in range(_MOST_ALIGNMENT_BITS + 1)]
         if contents.pairs.get(_ALIGNMENT, _DEFAULT_ALIGNMENT) not in alignments:
             raise _DamagedError

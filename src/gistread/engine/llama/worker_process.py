@@ -69,7 +69,7 @@ class WorkerProcess:
     async def start(self, log_path: Path | None) -> None:
         """Start the process; what it prints is appended to the log. Raises EngineError."""
         environment = {
-            "GOMP_SPINCOUNT": SPIN_COUNT,
+            "GOMP_SPINCOUNT": SPIN_COUNT,  # Unless the user has set another
             **os.environ,
             # ggml would start a debugger to print a backtrace, which takes seconds.
             "GGML_NO_BACKTRACE": "1",

@@ -201,9 +201,9 @@ def _refused_field(refusal: RequestRefusedError, fields: Sequence[str]) -> str:
     """The one of these fields that the server refuses, going by its message; empty if none."""
     if refusal.status not in _REFUSES_FIELD or refusal.is_too_long:
         return ""
-    named = [name for name in fields if name in refusal.message]
+    mentioned = [name for name in fields if name in refusal.message]
     # A message about `stream_options` contains `stream` too.
-    return max(named, key=len, default="")
+    return max(mentioned, key=len, default="")
 
 
 _TEMPLATE_TOKENS = 48  # Of a template with a system prompt, and of the first message

@@ -129,8 +129,8 @@ class RemoteEngine(Activity, Engine):
             chat = Chat(connection, model)
             requester = Requester(chat, slots, self, dialect.default_window)
             await _greet(requester)
-            loaded = await discovery.loaded_window(connection, model)
-        reported = loaded or model.context_tokens
+            loaded_window = await discovery.loaded_window(connection, model)
+        reported = loaded_window or model.context_tokens
         known_windows = filter(None, (reported, self.context_tokens))
         window = min(known_windows, default=dialect.default_window)
         requester.window = window

@@ -49,6 +49,7 @@ _TRANSIENT = {408, 425, 500, 502, 504, *_BUSY}
 _MOST_BYTES = 64 * 2**20  # Largest answer or event
 _MOST_IDLE = 64  # Connections kept open for later requests: more than run at once
 _SHORT_CHARACTERS = 300  # Of what a server says
+_BEGINNING = 100  # Characters or bytes of an answer that tell a web page
 # Share of a wait: requests that failed together are not retried together
 _JITTER = 0.25
 # A server that asks for a longer pause is not waited for, in longest waits
@@ -359,10 +360,12 @@ def _decode(data: bytes | str) -> Json:
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
-        text = data if isinstance(data, str) else data[:100].decode("utf-8", "replace")
-        is_page = text.lstrip("\ufeff \r\n\t").startswith("<")
-        what = WEB_PAGE if is_page else NO_JSON
-        raise ServerLostError(f"sent {what}", answered=True) from None
+        beginning = data[:_BEGINNING]
+        if isinstance(beginning, bytes):
+            beginning = beginning.decode("utf-8", "replace")
+        is_page = beginning.lstrip("\ufeff \r\n\t").startswith("<")
+        content = WEB_PAGE if is_page else NO_JSON
+        raise ServerLostError(f"sent {content}", answered=True) from None
 
 
 def _ssl_context(*, encrypted: bool) -> ssl.SSLContext:

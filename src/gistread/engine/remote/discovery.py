@@ -150,6 +150,7 @@ def _select(
             f"{address.origin} has no model {address.model!r}.",
             f"It has: {_names(listed)}.",
         )
+    # The server lists no models: the name is taken as it was typed.
     return {"id": address.model}
 
 
@@ -205,9 +206,9 @@ async def _with_details(
         case _LM_STUDIO.title:
             path = f"{model.root}/api/v0/models/{model.model}"
             details = await _query(connection, path)
-            loaded = tokens_of(member(details, "loaded_context_length"))
+            loaded_window = tokens_of(member(details, "loaded_context_length"))
             longest = tokens_of(member(details, "max_context_length"))
-            return replace(model, context_tokens=loaded or longest)
+            return replace(model, context_tokens=loaded_window or longest)
     return model
 
 

@@ -331,9 +331,9 @@ class Requester:
             if was_all_thought and incoming.text:
                 incoming.text = ""
                 yield StreamRestarted("the text so far was reasoning")
-            new = incoming.stops.feed(passed)
-            if new:
-                yield incoming.pass_on(new)
+            new_text = incoming.stops.feed(passed)
+            if new_text:
+                yield incoming.pass_on(new_text)
             if incoming.stops.stopped:
                 incoming.ended = AnswerEnd("end", Usage(generated=incoming.pieces))
                 return

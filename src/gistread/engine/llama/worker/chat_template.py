@@ -41,7 +41,7 @@ class ChatTemplate:
             return
         head = orjson.dumps([self._source, bos, eos]) + b"\n"
         with self._lock:
-            # It was killed while a copy of the model was made
+            # It may have been killed meanwhile, while a copy of the model was made.
             if self._process.poll() is not None:
                 self._start()
             self._ask(head)

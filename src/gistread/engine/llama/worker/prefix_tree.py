@@ -75,15 +75,15 @@ class PrefixTree:
     def share(self, source: int, target: int, length: int) -> None:
         """Let the empty sequence `target` share the first tokens of `source`: one or more."""
         assert not self.length(target)
-        at = 0
+        shared = 0
         for node in self._path(source):
-            if at == length:
+            if shared == length:
                 break
-            if at + len(node.tokens) > length:
-                self._split(node, length - at)
+            if shared + len(node.tokens) > length:
+                self._split(node, length - shared)
             node.holders.add(target)
             self._leaves[target] = node
-            at += len(node.tokens)
+            shared += len(node.tokens)
 
     def cut(self, sequence: int, length: int) -> None:
         """Keep the first `length` tokens of a sequence, or all if it has fewer."""
@@ -115,14 +115,14 @@ class PrefixTree:
 
     def _split(self, node: _Node, at: int) -> None:
         """Move the tokens of a node from `at` on into a new child, its only one."""
-        rest = _Node(node.tokens[at:], node, set(node.holders), node.children)
-        for child in rest.children:
-            child.parent = rest
+        tail = _Node(node.tokens[at:], node, set(node.holders), node.children)
+        for child in tail.children:
+            child.parent = tail
         node.tokens = node.tokens[:at]
-        node.children = [rest]
-        for holder in rest.holders:
+        node.children = [tail]
+        for holder in tail.holders:
             if self._leaves[holder] is node:
-                self._leaves[holder] = rest
+                self._leaves[holder] = tail
 
     def _drop(self, node: _Node, sequence: int) -> None:
         """Take a node from a sequence; without other holders it leaves the tree."""

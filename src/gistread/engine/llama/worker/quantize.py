@@ -54,12 +54,12 @@ def merge(model: Path, adapter: Path) -> None:
         rank = len(a)
         scale = alpha / rank if alpha else 1.0
         # In place: each array of this size is fetched from the system and given back.
-        changed = b @ a
-        changed *= scale
-        changed += _matrix(model, weights, target)
+        merged = b @ a
+        merged *= scale
+        merged += _matrix(model, weights, target)
         with model.open("r+b") as file:
             file.seek(weights.data_start + target.offset)
-            file.write(changed.astype(_DTYPES[target.kind]).data)
+            file.write(merged.astype(_DTYPES[target.kind]).data)
 
     layers = set()
     for name in matrices.tensors:

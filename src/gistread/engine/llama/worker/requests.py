@@ -33,8 +33,8 @@ class TextStream:
     def finish(self) -> str:
         """End the text and return its withheld end."""
         last = self._decoder.decode(b"", final=True)
-        rest = self._answer(last) + self._reasoning.finish()
-        return self._release(self._stop.feed(rest) + self._stop.finish())
+        last_answer = self._answer(last) + self._reasoning.finish()
+        return self._release(self._stop.feed(last_answer) + self._stop.finish())
 
     def _answer(self, text: str) -> str:
         """The text without thoughts."""

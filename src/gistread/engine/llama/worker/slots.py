@@ -101,6 +101,7 @@ class Slots(SequencePool):
         if source in idle and length == self._tree.length(source):
             target = source  # Continue it.
         else:
+            # The least recently used one, but not the source if there is any other
             others = [sequence for sequence in idle if sequence != source]
             target = others[0] if others else idle[0]
             if target == source:
@@ -228,11 +229,12 @@ class Slots(SequencePool):
     def _cut(self, sequence: int, length: int) -> int:
         """Cut an idle sequence to this length, or empty it if that is impossible.
 
-        Returns its new length.
+        Returns its new length. A shorter sequence stays as it is.
         """
-        new_length = length
-        if self._tree.length(sequence) > length:
-            was_cut = self.context.cut(sequence, length)
-            new_length = length if was_cut else 0
+        old_length = self._tree.length(sequence)
+        if old_length <= length:
+            return old_length
+        was_cut = self.context.cut(sequence, length)
+        new_length = length if was_cut else 0
         self._tree.cut(sequence, new_length)
-        return min(new_length, self._tree.length(sequence))
+        return new_length

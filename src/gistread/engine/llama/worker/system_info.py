@@ -32,8 +32,8 @@ def kernels() -> list[str]:
     info: str = llama.llama_print_system_info().decode("utf-8", "replace")
     # CPU : SSE3 = 1 | AVX2 = 1 | … | CUDA : ARCHS = 900 | …
     kernels: list[str] = []
-    for part in info.split("|"):
-        after_device = part.rpartition(":")[2]
+    for setting in info.split("|"):
+        after_device = setting.rpartition(":")[2]
         name, _, value = after_device.partition("=")
         if value.strip() not in ("", "0"):
             kernels.append(name.strip())

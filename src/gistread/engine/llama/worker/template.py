@@ -88,7 +88,10 @@ class Template:
         return self._without_reasoning(rendered) + answer_begun
 
     def _render_with_system(self, messages: list[dict[str, str]]) -> str:
-        """Render messages; with a template without a system role, its text goes to the user's."""
+        """Render messages. If the template has no system role, its text goes to the first other.
+
+        Raises jinja2.TemplateError.
+        """
         try:
             return self._render(messages)
         except (TemplateError, SecurityError, TypeError):
