@@ -9,7 +9,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 from gistread.config import Config
@@ -300,41 +300,54 @@ class LibraryQuestion:
 
     def _passages(self, named_books: Sequence[NamedBook], matches: Matches) -> Book:
         """The best passages as one book; records in `_pieces` where each is from."""
-        text = ""
-        paragraphs: list[Paragraph] = []
+        collection = _Collection()
         chapters: list[Chapter] = []
-        self._pieces = []
         most_of_each = _PASSAGES // len(named_books)
         for book in (candidate.book for candidate in named_books):
-            chapter_start = len(text)
+            chapter_start = len(collection.text)
             title = " ".join(book.entry.title.split())
             book_text = self._shelf.text_of(book) or ""
             hits = matches.in_book(book.indexed.id)[:most_of_each]
             spans = [book.indexed.span(hit.number) for hit in hits]
-            for start, end in join(spans, _untitled(book_text)):
-                heading_end = len(text) + len(title)
-                heading = Paragraph(len(text), heading_end, ParagraphKind.HEADING, 1)
-                paragraphs.append(heading)
-                text += f"{title}\n\n"
-                piece_start = len(text)
-                # From the book's offsets to those of `text`
-                shift = piece_start - start
-                paragraphs += [
-                    Paragraph(match.start() + shift, match.end() + shift)
-                    for match in _PARAGRAPH.finditer(book_text, start, end)
-                ]
-                piece = _Piece(piece_start, end + shift, book=book, offset=start)
-                self._pieces.append(piece)
-                text += f"{book_text[start:end]}\n\n"
-            chapters.append(Chapter(title, chapter_start, len(text)))
+            for span in join(spans, _untitled(book_text)):
+                collection.add(book, title, book_text, span)
+            chapters.append(Chapter(title, chapter_start, len(collection.text)))
+        self._pieces = collection.pieces
         language = named_books[0].book.indexed.language
         return Book(
-            text,
+            collection.text,
             title="",
-            paragraphs=tuple(paragraphs),
+            paragraphs=tuple(collection.paragraphs),
             chapters=tuple(chapters),
             language="" if language == "en" else language,  # Empty also means English.
         )
+
+
+@dataclass(slots=True)
+class _Collection:
+    """The text of the book of passages while it is put together."""
+
+    text: str = ""
+    paragraphs: list[Paragraph] = field(default_factory=list)
+    pieces: list[_Piece] = field(default_factory=list)
+
+    def add(self, book: ShelfBook, title: str, book_text: str, span: Span) -> None:
+        """Add a passage of a book under its title."""
+        start, end = span
+        heading_start = len(self.text)
+        heading_end = heading_start + len(title)
+        heading = Paragraph(heading_start, heading_end, ParagraphKind.HEADING, 1)
+        self.paragraphs.append(heading)
+        self.text += f"{title}\n\n"
+        piece_start = len(self.text)
+        # From the book's offsets to those of `text`
+        shift = piece_start - start
+        self.paragraphs += [
+            Paragraph(match.start() + shift, match.end() + shift)
+            for match in _PARAGRAPH.finditer(book_text, start, end)
+        ]
+        self.pieces.append(_Piece(piece_start, end + shift, book=book, offset=start))
+        self.text += f"{book_text[start:end]}\n\n"
 
 
 def _untitled(text: str) -> Book:

@@ -157,15 +157,8 @@ def refusal_error(
 ) -> FetchError:
     """Say why a server did not send the file `name`, or the page of `repository`."""
     status = response.status_code
-    headers = response.headers
     host = response.url.host
-    missing_by_code = {
-        "EntryNotFound": f"file {name} in",
-        "RevisionNotFound": "such revision of",
-        "RepoNotFound": "repository",
-    }
-    error_code = headers.get("X-Error-Code", "")
-    missing = missing_by_code.get(error_code)
+    missing = _missing_on_hub(response, name)
     if missing:
         if network.token:
             hint = "Check the name."
@@ -182,8 +175,8 @@ def refusal_error(
             "Check the name; files on the hub are sometimes renamed.",
         )
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        wait = retry_after_s(headers)
-        when = f"in {wait:.0f} s" if wait else "in some minutes"
+        wait_s = retry_after_s(response.headers)
+        when = f"in {wait_s:.0f} s" if wait_s else "in some minutes"
         return FetchError(
             f"{host} limits requests from this address (429).", f"Try again {when}."
         )
@@ -191,6 +184,17 @@ def refusal_error(
         f"{host} returned {status} for {name}.",
         "Try again later, or choose another model.",
     )
+
+
+def _missing_on_hub(response: "httpx2.Response", name: str) -> str:
+    """What the hub says that it does not have, to stand before the repository; else empty."""
+    missing_by_code = {
+        "EntryNotFound": f"file {name} in",
+        "RevisionNotFound": "such revision of",
+        "RepoNotFound": "repository",
+    }
+    code = response.headers.get("X-Error-Code", "")
+    return missing_by_code.get(code, "")
 
 
 def describe(error: "httpx2.TransportError", network: Network) -> str:

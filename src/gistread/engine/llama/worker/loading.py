@@ -199,16 +199,8 @@ class _Loader:
             threads=threads,
             kv_type=layout.kv_type,
         )
-        sequences = SEQUENCES if weights.can_roll_back else STATES
-        streams = None
         try:
-            context = new_context(cells=layout.cells, sequences=sequences)
-            # Streams cut and shift what they have copied from each other.
-            if layout.streams and weights.can_roll_back and context.can_shift:
-                cells = layout.streams * STREAM_TOKENS
-                streams = new_context(
-                    cells=cells, sequences=layout.streams, unified=False
-                )
+            context, streams = _contexts(weights, layout, new_context)
         except MemoryError:
             raise _no_room(self.path, layout) from None
         if layout.gpu_layers:
@@ -271,6 +263,24 @@ class _Loader:
         weights = _OF_COPY if self.is_copy else _OF_MODEL
         identity = f"{self.header.fingerprint} {weights} {kv_type} {library_build()}"
         return PromptCacheFiles(Path(folder), identity)
+
+
+def _contexts(
+    weights: Weights, layout: Layout, new_context: Callable[..., Context]
+) -> tuple[Context, Context | None]:
+    """The context of a layout, and that of its streams if the model can use them.
+
+    Raises MemoryError.
+    """
+    sequences = SEQUENCES if weights.can_roll_back else STATES
+    context = new_context(cells=layout.cells, sequences=sequences)
+    # Streams cut and shift what they have copied from each other.
+    can_use_streams = weights.can_roll_back and context.can_shift
+    if not layout.streams or not can_use_streams:
+        return context, None
+    cells = layout.streams * STREAM_TOKENS
+    streams = new_context(cells=cells, sequences=layout.streams, unified=False)
+    return context, streams
 
 
 def _warm_up(context: Context, tokens: int) -> bool:
