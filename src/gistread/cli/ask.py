@@ -219,7 +219,7 @@ def _without_options(
     choice: AskingChoice, arguments: argparse.Namespace
 ) -> AskingChoice:
     """What was chosen for a book, without what the command line decides."""
-    choice = replace(choice, steps="")
+    choice = replace(choice, steps="")  # Nobody is asked on the command line.
     if arguments.reader:
         choice = replace(choice, reader="")
     if arguments.max_pages is not None:

@@ -78,6 +78,7 @@ async def build(
     usage = NO_USAGE
 
     async def extract_from(entry: MemoryEntry) -> Usage:
+        """Extract and store the facts of a page. `NO_USAGE`: it had them already."""
         async with limit:
             if _known(memory, entry) is not None:
                 return NO_USAGE
@@ -234,6 +235,7 @@ def elements_in(sentence: str) -> list[str]:
     names: dict[str, None] = {}
     for match in _NAME.finditer(sentence):
         name = match[0].strip("’'-")
+        # In ASCII, so few letters are rather "I", "Mr" or initials.
         if len(name) > 2 or not name.isascii():
             names[name] = None
     in_names = " ".join(names)

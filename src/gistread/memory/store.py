@@ -325,7 +325,8 @@ def _read_header(path: Path, book: Book) -> MemoryHeader | None:
     try:
         records, _ = journal.read_records(path)
         header = records[0]
-        focus, mode = _focus(header), ReadingMode(header["reading"])
+        focus = _focus(header)
+        mode = ReadingMode(header["reading"])
         is_known_format = header["format"] == _FORMAT and header["version"] <= _VERSION
         is_of_book = header["book"] == book.sha256
         if focus is None or not is_known_format or not is_of_book:

@@ -291,6 +291,7 @@ class LibraryQuestion:
             "choose_book", engine.info.wording, text=listed, question=self.question
         )
         options = [str(number) for number in range(1, len(candidates) + 1)]
+        # Only a capable model says it rightly; a smaller one keeps the best book.
         if model.cites:
             options.append(_NO_BOOK)
         choice = await choose_or(engine, prompt, options, default=0)

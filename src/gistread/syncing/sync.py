@@ -47,7 +47,7 @@ class ProgressSync:
         if waiting:
             async with self.open_server(self.account) as server:
                 for place in waiting:
-                    await self._send(server, place, None)
+                    await self._send(server, place, known=None)
         return len(waiting)
 
     async def waiting_since(self, document: str) -> float:

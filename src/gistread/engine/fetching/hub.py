@@ -69,7 +69,7 @@ def read_address(spec: str, endpoint: str) -> HubAddress:
     if not _REVISION.fullmatch(address.revision) or ".." in address.file.split("/"):
         raise UsageError(f"Invalid file or revision in {address.repository}.", _FORMS)
     if address.file.lower().endswith(SUFFIX):
-        local_name(address.file)
+        local_name(address.file)  # Checked now: the file is saved under it.
     return address
 
 

@@ -110,6 +110,7 @@ class Template:
     def _render(self, messages: list[dict[str, str]]) -> str:
         """Raises jinja2.TemplateError, also if the template writes much more than the messages."""
         message_characters = sum(len(message["content"]) for message in messages)
+        # A template may escape a message, or repeat one.
         spare_characters = _MOST_CHARACTERS + 2 * message_characters
         rendering = self._template.generate(
             messages=messages,
