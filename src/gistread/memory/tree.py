@@ -346,7 +346,7 @@ def choose_nodes(
 ) -> list[Node]:
     """Nodes over all pages at a total cost of at most `room`; empty if none fit.
 
-    `weights`: page 1 first.
+    The most important ones are shown in more detail first. `weights`: page 1 first.
     """
     chosen: list[Node] = []
     queue = [_priority(one_line(top), weights)]
@@ -397,6 +397,7 @@ class _Priority(NamedTuple):
 
 
 def _priority(node: Node, weights: Sequence[float]) -> _Priority:
+    """The less, the sooner: the most important page counts, then the number of pages."""
     importance = max(weights[node.first - 1 : node.last])
     size = node.last - node.first
     return _Priority(-importance, -size, node.first, -node.level, node)
