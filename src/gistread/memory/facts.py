@@ -159,8 +159,9 @@ def remaining(memory: GistMemory) -> RemainingWork:
     )
 
 
-def _most_facts(page_words: int) -> int:
-    return max(2, min(_MAX_FACTS, page_words // _WORDS_PER_FACT))
+def _most_facts(page_words: int, *, least: int = 2) -> int:
+    """Facts that a page of so many words may have. `least`: as many may any page have."""
+    return max(least, min(_MAX_FACTS, page_words // _WORDS_PER_FACT))
 
 
 def _key(text: str) -> str:
@@ -217,7 +218,7 @@ def _added_names(fact: str, page: str, text_before: str) -> set[str]:
 
 def _sentences_as_facts(page: str) -> list[_FactLine]:
     """Sentences of a page in place of facts; its beginning if it has no sentence."""
-    most_facts = max(1, min(_MAX_FACTS, count_words(page) // _WORDS_PER_FACT))
+    most_facts = _most_facts(count_words(page), least=1)
     extracted = extract(page, most_facts * _FACT_SENTENCE_WORDS)
     facts: list[_FactLine] = []
     for start, end in sentence_spans(extracted):
