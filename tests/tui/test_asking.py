@@ -355,7 +355,17 @@ async def test_a_mistyped_place_where_answers_stop_is_explained_and_changes_noth
 
 
 @pytest.mark.parametrize(
-    "typed", ["40%", "5000", "page:1", "chapter:Chapter 3", "section:2", "here", "all"]
+    "typed",
+    [
+        "40%",
+        ".5%",
+        "5000",
+        "page:1",
+        "chapter:Chapter 3",
+        "section:2",
+        "here",
+        "all",
+    ],
 )
 async def test_where_answers_stop_can_be_set_to_every_value_of_upto(
     tmp_path: Path, typed: str

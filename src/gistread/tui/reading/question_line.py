@@ -278,7 +278,8 @@ class QuestionLine(InputLineClient):
             return [], problem
         if end is None:
             return [("all: answers use the whole book", BoundChoice(whole=True))], ""
-        return self._bounds_at(words, end, places), ""
+        offered = self._bounds_at(words, end, places)
+        return offered, "" if offered else target.problem
 
     def _bounds_at(
         self, words: str, end: int, places: list[tuple[str, BoundChoice]]
@@ -290,11 +291,12 @@ class QuestionLine(InputLineClient):
         label = f"{name}: answers stop at {place}"
         if words == "here":
             return [(label, BoundChoice())]
+        if words.startswith("+"):
+            return places  # "+10%" counts from here, unlike `--upto`.
         if "%" in words:
-            # Both are destinations too. "+10%" counts from here; "10%" names one place.
-            is_from_here = words.startswith("+")
-            first_label, _ = places[0]
-            return places if is_from_here else [(first_label, upto)]
+            # "10%" is a destination too, of the same place; ".5%" is none.
+            first_label = places[0][0] if places else label
+            return [(first_label, upto)]
         if ":" in words:
             return [(label, upto)]
         return [*places, (label, upto)]
