@@ -17,7 +17,7 @@ def best(name: str, *sentences: str) -> str:
     best_sentence = telling_sentences(
         name, Index.from_book(book).find(name)[0].forms, book
     )[0]
-    return book.text[slice(*best_sentence.place)] if best_sentence.tells else ""
+    return book.text[slice(*best_sentence.span)] if best_sentence.tells else ""
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_role_is_held_by_the_one_of_whom_it_is_said() -> None:
     )
     holder = find_holder("captain", ["brig"], Index.from_book(book))
     assert holder is not None
-    assert book.text[slice(*holder.place)].startswith(
+    assert book.text[slice(*holder.span)].startswith(
         "Mr. Hose, the captain of a trading brig"
     )
     assert find_holder("captain", ["lugger"], Index.from_book(book)) is None

@@ -30,7 +30,7 @@ class MentionContext(IntFlag):
     SPOKEN = 1024  # Somebody says it: it stands in quotation marks
 
 
-# A paragraph begins at most so many characters before a mention
+# Farther before a mention, the beginning of its paragraph is not searched.
 _LONGEST_PARAGRAPH = 5_000
 _ARTICLE = re.compile(r"\b[Tt]he\s\Z")
 _PLACE = re.compile(
@@ -107,7 +107,7 @@ def context_of(text: str, start: int, end: int) -> MentionContext:
     elif _ACTS.match(after):
         context |= MentionContext.ACTS
     if not after.startswith(("'s", "’s")):  # Not "in the Dragon's house"
-        context |= _place(before, after)
+        context |= _place_hints(before, after)
     pronoun = _HE_OR_SHE.match(after)
     if pronoun:
         context |= MentionContext.HE if pronoun["he"] else MentionContext.SHE
@@ -131,6 +131,7 @@ def _is_spoken(text: str, start: int) -> bool:
     if last_opened >= 0:
         last_closed = text.rfind("”", paragraph_start, start)
         return last_opened > last_closed
+    # Straight quotation marks open and close in turn.
     return text.count('"', paragraph_start, start) % 2 == 1
 
 
@@ -141,11 +142,13 @@ def _is_person(before: str, after: str) -> bool:
     if _THINKS.match(after):
         return True
     if _OPENS_SPEECH.search(before):
-        return bool(_ADDRESSED_FIRST.match(after))
-    return bool(_AFTER_COMMA.search(before) and _ADDRESSED_LAST.match(after))
+        return bool(_ADDRESSED_FIRST.match(after))  # "Anne, come here"
+    if _AFTER_COMMA.search(before):
+        return bool(_ADDRESSED_LAST.match(after))  # "Come here, Anne!"
+    return False
 
 
-def _place(before: str, after: str) -> MentionContext:
+def _place_hints(before: str, after: str) -> MentionContext:
     """The hints that the name is a place, a ship or an adjective."""
     context = MentionContext.NONE
     if _is_modifier(before, after):

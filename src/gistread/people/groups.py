@@ -54,14 +54,16 @@ def parse_name(text: str) -> NameParts:
         end -= 1
     words: list[str] = []
     for word, as_written in zip(named[start:end], written[start:end], strict=True):
-        if word in _BETWEEN_NAMES and as_written.islower():
+        is_particle = word in _BETWEEN_NAMES and as_written.islower()
+        if is_particle:
             continue
         if words and words[-1] in _SAINTS:
             words[-1] = f"st {word}"
         else:
             words.append(word)
-    before_and_after = (*named[:start], *named[end:])
-    return NameParts(before_and_after, tuple(words) or (named[-1],))
+    titles_around = (*named[:start], *named[end:])
+    own_words = words or [named[-1]]  # A name of particles alone keeps its last one.
+    return NameParts(titles_around, tuple(own_words))
 
 
 def _is_title(word: str, following: str) -> bool:
@@ -120,6 +122,7 @@ class Group:
 
     def kind(self, families: Collection[str]) -> Kind:
         """`families`: the book's family names."""
+        # "Lord Street" is not a lord.
         if self.title_kind and self.words[-1] not in word_set("places", "streets"):
             return Kind.PERSON
         return kind_of(
@@ -133,6 +136,7 @@ class Group:
             return "woman"
         if self.title_kind == "man" or self.titles & RANKS:
             return "man"
+        # In "Dr. James" it is the family name.
         if self.is_full or not self.title_kind:
             by_name = first_names().get(self.words[0])
             if by_name:
@@ -162,16 +166,16 @@ def group_forms(forms: Iterable[Form]) -> list[Group]:
     groups: dict[tuple[str, tuple[str, ...]], Group] = {}
     for form in forms:
         name = parse_name(form.text)
-        # "Uncle" is not the name of one person.
+        # "Uncle" is not the name of one person, but "the Uncle" may be.
         if name.words[0] in titles() and not _has_article(form):
             continue
         title = name.titles[-1] if name.titles else ""
         kind = titles().get(title, "")
-        key = kind
+        title_key = kind
         if kind == "anyone":
             # "Dr. John Ames" is grouped with "John Ames", but "Dr. Ames" not with "Ames".
-            key = "" if len(name.words) > 1 else title
-        group = groups.setdefault((key, name.words), Group(kind, name.words))
+            title_key = "" if len(name.words) > 1 else title
+        group = groups.setdefault((title_key, name.words), Group(kind, name.words))
         group.title_kind = group.title_kind or kind
         group.add([form], name.titles)
     return list(groups.values())

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 from gistread.book.model import Book
 from gistread.people.joining import Entity, join_names, make_entity, sort_by_count
@@ -80,13 +81,17 @@ class Index:
         return with_words
 
     def named_at(self, text: str, offset: int) -> Entity | None:
-        """The entity named at this offset of a text, which need not be the book's."""
+        """The entity with the longest name at this offset of a text.
+
+        The text need not be the book's.
+        """
         longest = 0
         named: Entity | None = None
         for entity in self.entities:
             for form in entity.forms:
-                if len(form.text) > longest and _stands_at(form.text, text, offset):
-                    longest = len(form.text)
+                length = len(form.text)
+                if length > longest and _stands_at(form.text, text, offset):
+                    longest = length
                     named = entity
         return named
 
@@ -108,13 +113,11 @@ class Index:
 
     def strip(self, entity: Entity) -> tuple[int, ...]:
         """Mentions in each chapter; without chapters, in equal parts of the text."""
-        end = len(self.book.text)
         parts = [(chapter.start, chapter.end) for chapter in self.book.chapters]
         if len(parts) < 2:
-            parts = [
-                (end * part // _PARTS, end * (part + 1) // _PARTS)
-                for part in range(_PARTS)
-            ]
+            end = len(self.book.text)
+            bounds = [end * part // _PARTS for part in range(_PARTS + 1)]
+            parts = list(pairwise(bounds))
         return _counts(entity.starts(), parts)
 
     def _together(
@@ -123,14 +126,16 @@ class Index:
         """The people most often mentioned near an entity, and how often."""
         near: Counter[Entity] = Counter()
         for other in self.entities:
-            if other is not entity and other.kind is Kind.PERSON:
-                fewer, more = sorted((starts, other.starts()), key=len)
-                near[other] = sum(
-                    has_between(more, start - _NEAR, start + _NEAR) for start in fewer
-                )
-        return tuple(
-            (other, count) for other, count in near.most_common(_MOST_TOGETHER) if count
-        )
+            if other is entity or other.kind is not Kind.PERSON:
+                continue
+            # Mentions of the rarer one are counted, each by a search in the longer list.
+            fewer, more = sorted((starts, other.starts()), key=len)
+            count = sum(
+                has_between(more, start - _NEAR, start + _NEAR) for start in fewer
+            )
+            if count:
+                near[other] = count
+        return tuple(near.most_common(_MOST_TOGETHER))
 
 
 def _counts(starts: Sequence[int], parts: Iterable[tuple[int, int]]) -> tuple[int, ...]:
@@ -204,13 +209,16 @@ def index_of(book: Book) -> Index:
     The index of an earlier view of the same book is dropped: it holds a copy of the text.
     """
     key = (book.sha256, len(book.text))
+    # Taken out, so that it becomes the newest entry of the dict below
     index = _indexes.pop(key, None) or Index.from_book(book)
     for other_key, other in list(_indexes.items()):
-        if book.text.startswith(other.book.text):
+        is_earlier_view = book.text.startswith(other.book.text)
+        if is_earlier_view:
             _indexes.pop(other_key, None)
     _indexes[key] = index
-    for old in list(_indexes)[:-_CACHED_INDEXES]:
-        _indexes.pop(old, None)
+    oldest_first = list(_indexes)
+    for old_key in oldest_first[:-_CACHED_INDEXES]:
+        _indexes.pop(old_key, None)
     return index
 
 
@@ -223,7 +231,9 @@ def _words(name: str) -> list[str]:
 
 def _stands_at(name: str, text: str, offset: int) -> bool:
     """Whether the name, as whole words, covers this offset."""
-    start = text.find(name, max(0, offset - len(name) + 1), offset + len(name))
+    first_start = max(0, offset - len(name) + 1)
+    last_end = offset + len(name)
+    start = text.find(name, first_start, last_end)
     if start < 0:
         return False
     end = start + len(name)

@@ -97,13 +97,14 @@ class Entity:
 def join_names(forms: Iterable[Form]) -> list[Entity]:
     """Join these names into people, places and other entities, the commonest first."""
     groups = group_forms(form for form in forms if form.starts)
-    families = {
-        group.words[-1] for group in groups if group.is_full or group.title_kind
-    }
-    titled: Counter[str] = Counter()
+    families: set[str] = set()
+    titled: Counter[str] = Counter()  # Mentions with a title, by the last word
     for group in groups:
+        last_word = group.words[-1]
         if group.title_kind:
-            titled[group.words[-1]] += group.count
+            titled[last_word] += group.count
+        if group.title_kind or group.is_full:
+            families.add(last_word)
     places: list[Group] = []
     people: list[Group] = []
     for group in groups:
@@ -112,13 +113,12 @@ def join_names(forms: Iterable[Form]) -> list[Entity]:
             places.append(group)
         else:
             people.append(group)
-    joined_people = [
-        make_entity(group.forms, group.kind(families)) for group in _persons(people)
+    entities = [
+        make_entity(person.forms, person.kind(families)) for person in _persons(people)
     ]
-    joined_places = [
-        make_entity(group.forms, Kind.PLACE) for group in _joined_places(places)
+    entities += [
+        make_entity(place.forms, Kind.PLACE) for place in _joined_places(places)
     ]
-    entities = joined_people + joined_places
     return sort_by_count(entity for entity in entities if _is_shown(entity))
 
 
@@ -129,14 +129,23 @@ def _is_shown(entity: Entity) -> bool:
 
 
 def _persons(groups: list[Group]) -> list[Group]:
-    """Join these names of people."""
-    bodies = [group for group in groups if group.is_full and is_body(group.words)]
-    groups = [group for group in groups if group not in bodies]
-    full = [group for group in groups if group.is_full]
-    single = [group for group in groups if not group.is_full]
-    known = _PersonIndex(_merged(full), groups)
+    """Join these names of people: first full names, then each single name with its owner."""
+    bodies: list[Group] = []
+    full: list[Group] = []
+    single: list[Group] = []
+    for group in groups:
+        if not group.is_full:
+            single.append(group)
+        elif is_body(group.words):
+            bodies.append(group)  # "The Reform Club" is not joined with "Mr. Club".
+        else:
+            full.append(group)
+    known = _PersonIndex(_merged(full), single)
     for group in sorted(single, key=_joining_order):
-        owner = known.find_titled(group) if group.title_kind else known.find_bare(group)
+        if group.title_kind:
+            owner = known.find_titled(group)
+        else:
+            owner = known.find_bare(group)
         if owner:
             owner.absorb(group)
         else:
@@ -193,14 +202,10 @@ def sort_by_count(entities: Iterable[Entity]) -> list[Entity]:
 class _PersonIndex:
     """The people found so far, by the words of their names."""
 
-    def __init__(self, persons: Iterable[Group], groups: Iterable[Group]) -> None:
-        """`groups`: all names of the book before joining."""
+    def __init__(self, persons: Iterable[Group], single: Iterable[Group]) -> None:
+        """`single`: all names of the book that are one word, with or without a title."""
         self.persons: list[Group] = []
-        self._bare = {
-            group.words[0]: group
-            for group in groups
-            if not group.is_full and not group.title_kind
-        }
+        self._bare = {group.words[0]: group for group in single if not group.title_kind}
         self._by_first: dict[str, list[Group]] = {}
         self._by_last: dict[str, list[Group]] = {}
         for group in persons:
@@ -212,10 +217,10 @@ class _PersonIndex:
         first, last = group.words[0], group.words[-1]
         self._by_first.setdefault(first, []).append(group)
         self._by_last.setdefault(last, []).append(group)
-        part, hyphen, _ = first.partition("-")
+        first_part, hyphen, _ = first.partition("-")
         # Elizabeth-Jane may be called Elizabeth, but not Babbitt-Thompson Babbitt.
-        if hyphen and part in first_names():
-            self._by_first.setdefault(part, []).append(group)
+        if hyphen and first_part in first_names():
+            self._by_first.setdefault(first_part, []).append(group)
 
     def find_titled(self, group: Group) -> Group | None:
         """The person with this title and one name: "Mr. Darcy", "Prince Andrew"."""
@@ -231,7 +236,7 @@ class _PersonIndex:
         owner = _commonest(
             person
             for person in self._by_last.get(name, ())
-            if self._may_match(person, group) and person.is_wife == group.is_wife
+            if person.is_wife == group.is_wife and self._may_match(person, group)
         )
         if owner is None or _titles_differ(group, owner) or self._are_two(group, owner):
             return None
@@ -243,16 +248,16 @@ class _PersonIndex:
     def _are_two(self, titled: Group, full: Group) -> bool:
         """Whether "Mr. Emerson" and "George Emerson" are two people.
 
-        They are often mentioned together, or one of the two is called by the first name.
+        They are if they are often mentioned together, or if "George" alone shows it.
         """
-        called = self._bare.get(full.words[0])
-        is_called = called is not None and called.count >= _OFTEN_NAMED
-        if is_called and _is_told_apart(titled, full):
+        called = self._bare.get(full.words[0])  # "George"
+        if called is None:
+            return _side_by_side(titled.forms, full.forms)
+        if called.count >= _OFTEN_NAMED and _is_told_apart(titled, full):
             return True
-        if called is not None and _is_daughter(called, full, titled):
+        if _is_daughter(called, full, titled):
             return True
-        others = [*full.forms, *(called.forms if called else ())]
-        return _side_by_side(titled.forms, others)
+        return _side_by_side(titled.forms, [*full.forms, *called.forms])
 
     def _has_other_surname(self, bare: Group, full: Group) -> bool:
         """Whether "Heathcliff" and "Linton Heathcliff" are two people.
@@ -260,7 +265,7 @@ class _PersonIndex:
         They are if the full name is rare, and "Linton" and "Heathcliff" are often mentioned
         together.
         """
-        called = self._bare.get(full.words[0])
+        called = self._bare.get(full.words[0])  # "Linton"
         if not full.is_full or called is None:
             return False
         named_fully = _count(_forms_with_full_name(full))
@@ -272,10 +277,9 @@ class _PersonIndex:
 
         That of "Sonia Marmeladov" may be known from "Sonia" alone.
         """
-        if person.is_full and not person.sex:
-            called = self._bare.get(person.words[0])
-            if called:
-                return called.may_match(group)
+        called = self._bare.get(person.words[0])
+        if called and person.is_full and not person.sex:
+            return called.may_match(group)
         return person.may_match(group)
 
     def find_bare(self, group: Group) -> Group | None:
@@ -294,13 +298,15 @@ class _PersonIndex:
             for person in self._by_last.get(name, ())
             if not person.is_wife and not self._has_other_surname(group, person)
         ]
-        owner = _commonest(person for person in relatives if person.sex == "man")
-        return owner or _commonest(
+        man = _commonest(person for person in relatives if person.sex == "man")
+        if man:
+            return man
+        return _commonest(
             person for person in relatives if self._may_match(person, group)
         )
 
     def _called(self, name: str, group: Group) -> list[Group]:
-        """The people who may be called by this first name."""
+        """The people who may be called by this first name, only the likeliest kind of them."""
         matching = [
             person
             for form in _forms_of(name)
@@ -308,15 +314,17 @@ class _PersonIndex:
             if person.may_match(group)
         ]
         full = [person for person in matching if _may_be_called(person, group)]
-        compounds = [person for person in matching if _is_compound_of(person, group)]
-        compound = _commonest(compounds)
         most = max((person.count for person in full), default=0)
+        compound = _commonest(
+            person for person in matching if _is_compound_of(person, group)
+        )
         if compound and compound.count > most:
             return [compound]
-        # "Mattie" is rather Mattie Silver than Martha Pierce.
-        exact = [person for person in full if person.words[0] == name]
-        noble = [person for person in matching if _is_noble_in_scene(person, group)]
-        return exact or full or noble
+        if full:
+            # "Mattie" is rather Mattie Silver than Martha Pierce.
+            exact = [person for person in full if person.words[0] == name]
+            return exact or full
+        return [person for person in matching if _is_noble_in_scene(person, group)]
 
     def _find_by_title(self, title: str, group: Group) -> Group | None:
         """The only person with this title, who is often named with it or in the same scenes."""
@@ -329,9 +337,9 @@ class _PersonIndex:
             return None
         with_name = _count(form for form in owner.forms if _has_title(form, title))
         is_generic = with_name < _GENERIC * group.count  # "The King" of many tales
-        enough = min(_OFTEN_NAMED, max(_FEW_NAMED, _NAMED * group.count))
-        is_often_named = with_name >= enough and not is_generic
-        if is_often_named or _meet(group, owner):
+        in_proportion = max(_FEW_NAMED, _NAMED * group.count)
+        is_often_named = with_name >= min(_OFTEN_NAMED, in_proportion)
+        if (is_often_named and not is_generic) or _meet(group, owner):
             return owner
         return None
 
@@ -372,7 +380,7 @@ def _side_by_side(forms: Collection[Form], others: Collection[Form]) -> bool:
             first, last = start - _SIDE_BY_SIDE, start + _SIDE_BY_SIDE
             together += has_between(starts, first, last)
     fewer = min(_count(forms), _count(others))
-    least = _LEAST_OF_FEW if fewer < _FEW_FOR_TWO else _LEAST_TOGETHER
+    least = _LEAST_TOGETHER if fewer >= _FEW_FOR_TWO else _LEAST_OF_FEW
     return together >= max(least, _TOGETHER * fewer)
 
 
@@ -408,7 +416,8 @@ def _titles_differ(group: Group, person: Group) -> bool:
 
     "Dr. X" and "Mr. X" are one person's unless both are mentioned often.
     """
-    if group.titles & person.titles or not person.titles:
+    shared_titles = group.titles & person.titles
+    if shared_titles or not person.titles:
         return False
     if group.titles & RANKS and person.titles & RANKS:
         return True
@@ -477,24 +486,26 @@ def _joined_beginnings(persons: list[Group]) -> list[Group]:
             and person.words[:length] == group.words
             and person.count >= _LEAST
         ]
+        owner = longer[0] if len(longer) == 1 else None
         is_person = group.kind(()) is Kind.PERSON
-        if is_person and len(longer) == 1 and longer[0].may_match(group):
-            longer[0].absorb(group)
+        if owner and is_person and owner.may_match(group):
+            owner.absorb(group)
         else:
             joined.append(group)
     return joined
 
 
 def _are_same(person: Group, other: Group) -> bool:
-    """Whether two full names with the same last name may be one person's."""
+    """Whether two full names with the same last name are taken for one person's."""
     if not person.may_match(other) or person.is_wife != other.is_wife:
         return False
     shorter, longer = sorted((person.words, other.words), key=len)
-    if longer[-len(shorter) :] == shorter:
+    if longer[-len(shorter) :] == shorter:  # "Mary Smith" and "Anna Mary Smith"
         return True
     first, second = person.words[0], other.words[0]
-    is_initial = min(len(first), len(second)) == 1 and first[0] == second[0]
-    return is_initial or second in _forms_of(first)
+    has_initial = min(len(first), len(second)) == 1
+    is_initial_of_other = has_initial and first[0] == second[0]
+    return is_initial_of_other or second in _forms_of(first)
 
 
 @cache
@@ -533,8 +544,8 @@ def make_entity(forms: Iterable[Form], kind: Kind) -> Entity:
     fullest = max(frequent, key=_fullness)
     flag = MentionContext.ARTICLE.value
     with_article = sum(1 for context in fullest.contexts if context & flag)
-    has_usually_article = 2 * with_article > len(fullest.starts)
-    name = f"the {fullest.text}" if has_usually_article else fullest.text
+    usually_has_article = 2 * with_article > len(fullest.starts)
+    name = f"the {fullest.text}" if usually_has_article else fullest.text
     return Entity(name, kind, forms)
 
 

@@ -131,11 +131,12 @@ def is_body(words: tuple[str, ...]) -> bool:
 def _is_ship(hints: _Hints) -> bool:
     speaks = hints.share(MentionContext.PERSON)
     aboard = hints.count(MentionContext.SHIP)
-    return aboard >= max(_LEAST, _SHIPS * hints.total) and speaks < _SHIP_SPEAKS
+    is_boarded = aboard >= max(_LEAST, _SHIPS * hints.total)
+    return is_boarded and speaks < _SHIP_SPEAKS
 
 
 def _modifies_nouns(hints: _Hints) -> bool:
-    """Whether it is an adjective or a language."""
+    """Whether it is an adjective: it stands before nouns more often than in any other use."""
     modifies = hints.count(MentionContext.MODIFIER)
     is_main_use = modifies > max(_places(hints), hints.count(MentionContext.PERSON))
     return is_main_use and modifies >= max(_LEAST_NOUNS, _MODIFIES * hints.total)
@@ -146,7 +147,8 @@ def _is_family(
 ) -> bool:
     """Whether it is "the Bennets"."""
     name = words[-1]
-    singulars = {name.removesuffix("s"), name.removesuffix("es")} - {name}
+    without_endings = {name.removesuffix("s"), name.removesuffix("es")}
+    singulars = without_endings - {name}
     is_plural = any(singular in families for singular in singulars)
     with_article = hints.share(MentionContext.ARTICLE)
     with_were = hints.share(MentionContext.PLURAL)
@@ -172,16 +174,18 @@ def _is_place(words: tuple[str, ...], hints: _Hints, *, is_word: bool) -> bool:
     """Whether somebody is in it or goes to it, and it seldom speaks."""
     places = _places(hints)
     speaks = hints.count(MentionContext.PERSON)
-    if words[0].startswith("st "):  # A church or a station
-        return speaks < _SPEAKS * hints.total
+    seldom_speaks = speaks < _SPEAKS * hints.total
+    if words[0].startswith("st "):  # A church or a station, unless the saint speaks
+        return seldom_speaks
     if places and hints.is_described and words[-1] in word_set("places"):
-        return speaks < _SPEAKS * hints.total
+        return seldom_speaks  # "The Castle"
     does_something = speaks > 0 or hints.count(MentionContext.ACTS) > 0
     if places and hints.total <= _FEW and not does_something:
         return True
-    is_first_name = words[0] in first_names()
-    least = (_CLEARLY_PLACES if is_first_name else _PLACES) * hints.total
-    return places > speaks and places >= max(_LEAST if is_word else 1, least)
+    # A first name may be a place's, "Florence", but then clearly.
+    share = _CLEARLY_PLACES if words[0] in first_names() else _PLACES
+    least = _LEAST if is_word else 1
+    return places > speaks and places >= max(least, share * hints.total)
 
 
 def _is_language(words: tuple[str, ...], hints: _Hints) -> bool:
@@ -197,7 +201,7 @@ def _is_person(words: tuple[str, ...], hints: _Hints, *, is_word: bool) -> bool:
         return True
     speaks = hints.count(MentionContext.PERSON)
     personal = _personal(hints)
-    if is_word and len(words) == 1:
+    if is_word and len(words) == 1:  # "Nature" is "she", but does not speak.
         return speaks > 0 and personal >= _PERSONAL_AS_WORD * hints.total
     if hints.total <= _FEW:
         return personal > 0 or hints.count(MentionContext.ACTS) > 0
@@ -209,6 +213,7 @@ def _is_described_person(words: tuple[str, ...], hints: _Hints) -> bool:
     if any(words[-1] in word_set("roles", kind) for kind in _ROLES):
         return True
     speaks = hints.count(MentionContext.PERSON)
+    # Of a few mentions, one with speech is enough if more have a pronoun.
     if hints.total <= _FEW and 0 < speaks < _pronouns(hints):
         return True
     return speaks >= max(_LEAST, _SPEAKS * hints.total)

@@ -56,7 +56,7 @@ _OPENING = 8  # So many characters before a name show whether a sentence begins 
 _BEGINS_NAME = ("mr", "mrs", "miss")  # Also within a run: "Last Sunday Mr Arabin"
 _LONGEST_ABBREVIATION = 3  # Letters of a name in capitals
 _ARTICLE = "the "
-_PARTED = 2  # Least words of each of two adjacent names
+_LEAST_ADJACENT = 2  # Least words of each of two adjacent names
 _STRETCH = 50_000  # Characters whose words are in memory at once
 _SAMPLE = 30_000  # Characters that show whether capitals mark names
 # A word is no name if it is capitalised inside sentences less than a quarter as often as not.
@@ -159,8 +159,8 @@ def find_names(book: Book, start: int = 0) -> list[Form]:
             words = tuple(map(plain, match[0].split()))
             opens = _opens(book.text, match.start(), paragraph_start)
             runs.append(_Run(match, words, opens))
-    alone = {run.words for run in runs}
-    runs = [part for run in runs for part in _parted(run, alone)]
+    all_runs = {run.words for run in runs}
+    runs = [name for run in runs for name in _adjacent_names(run, all_runs)]
     lower_case = _count_lower_case_words(book.text, start)
     name_words = _name_words(runs, lower_case)
     forms: dict[str, Form] = {}
@@ -202,9 +202,12 @@ class _Run:
     opens: bool  # Whether a sentence or a quotation begins with it
 
 
-def _parted(run: _Run, alone: Set[tuple[str, ...]]) -> tuple[_Run, ...]:
-    """The names of a run, which may be several side by side. `alone`: all runs of the book."""
-    index = _second_name(run, alone)
+def _adjacent_names(run: _Run, all_runs: Set[tuple[str, ...]]) -> tuple[_Run, ...]:
+    """The names of a run, which may be several side by side.
+
+    `all_runs`: the words of all runs of the book.
+    """
+    index = _second_name(run, all_runs)
     if index is None:
         return (run,)
     text = run.match.string
@@ -216,11 +219,11 @@ def _parted(run: _Run, alone: Set[tuple[str, ...]]) -> tuple[_Run, ...]:
     if first is None or second is None:
         return (run,)
     first_run = replace(run, match=first, words=run.words[:index])
-    rest = _Run(second, run.words[index:], opens=False)
-    return (first_run, *_parted(rest, alone))
+    others = _Run(second, run.words[index:], opens=False)
+    return (first_run, *_adjacent_names(others, all_runs))
 
 
-def _second_name(run: _Run, alone: Set[tuple[str, ...]]) -> int | None:
+def _second_name(run: _Run, all_runs: Set[tuple[str, ...]]) -> int | None:
     """Index of the word with which a second name begins; None without one.
 
     Either it has a title ("Miss Wray Miss Orr"), or the first has an article ("on the Heron Stone
@@ -235,8 +238,10 @@ def _second_name(run: _Run, alone: Set[tuple[str, ...]]) -> int | None:
     before = run.match.string[max(0, start - len(_ARTICLE)) : start]
     if before.lower() != _ARTICLE:
         return None
-    for index in range(_PARTED, len(run.words) - _PARTED + 1):
-        if run.words[:index] in alone and run.words[index:] in alone:
+    last_index = len(run.words) - _LEAST_ADJACENT
+    for index in range(_LEAST_ADJACENT, last_index + 1):
+        first, second = run.words[:index], run.words[index:]
+        if first in all_runs and second in all_runs:
             return index
     return None
 
@@ -257,11 +262,12 @@ class _NameWords:
         return is_title or word not in self.not_names
 
     def may_end(self, run: _Run, first: int, last: int) -> bool:
-        """Whether a name may begin and end with the words at these indices of a run."""
+        """Whether a name that begins at the index `first` of a run may end at `last`."""
         if not self.has(run, last):
             return False
         if last == first:
             return True
+        # A longer name ends neither with a title, except one such as "pasha", nor with "de".
         word = run.words[last]
         follows_names = word in word_set("following", "titles")
         precedes_names = word in titles() and not follows_names
@@ -270,15 +276,21 @@ class _NameWords:
 
 def _name_words(runs: Iterable[_Run], lower_case: Mapping[str, int]) -> _NameWords:
     """Decide by how often words are capitalised inside sentences, and how often `lower_case`."""
-    inside = Counter(word for run in runs for word in run.words[run.opens :])
+    capitalised: Counter[str] = Counter()
+    for run in runs:
+        # The first word of a sentence is capitalised in any case.
+        capitalised.update(run.words[1:] if run.opens else run.words)
     never = word_set("never") | (stop_words()["en"] - titles().keys())
-    never |= {word for word in inside if _IS_NO_NAME.fullmatch(word)}
-    seldom = {
-        word for word, count in inside.items() if count < _SELDOM * lower_case[word]
-    }
+    never |= {word for word in capitalised if _IS_NO_NAME.fullmatch(word)}
+    seldom: set[str] = set()
+    often: set[str] = set()
+    for word, count in capitalised.items():
+        if count < _SELDOM * lower_case[word]:
+            seldom.add(word)
+        elif count > lower_case[word]:
+            often.add(word)
     not_names = never | seldom
-    often = {word for word, count in inside.items() if count > lower_case[word]}
-    known_titles = inside.keys() & titles().keys()
+    known_titles = capitalised.keys() & titles().keys()
     return _NameWords(not_names, opening=(often - not_names) | known_titles)
 
 
@@ -287,8 +299,8 @@ def _prose(book: Book, start: int) -> Iterator[tuple[int, int]]:
     part_start, part_end = without_imprint_of(book)
     first = max(start, part_start)
     for paragraph in book.paragraphs:
-        is_text = paragraph.kind not in (ParagraphKind.HEADING, ParagraphKind.CODE)
-        if is_text and first <= paragraph.start < part_end:
+        is_prose = paragraph.kind not in (ParagraphKind.HEADING, ParagraphKind.CODE)
+        if is_prose and first <= paragraph.start < part_end:
             yield paragraph.start, paragraph.end
 
 
@@ -305,19 +317,11 @@ def _name_in(run: _Run, words: _NameWords) -> tuple[int, str]:
 
     The text is empty if there is no name.
     """
-    first = 0
-    for index, word in enumerate(run.words):
-        if word in _BEGINS_NAME:
-            first = index
-            break
+    first = _first_name_word(run, words)
     last = len(run.words) - 1
-    days = word_set("alone", "days")
-    while first < last and run.words[first] in days:
-        first += 1
-    while first <= last and not words.has(run, first):
-        first += 1
     while last >= first and not words.may_end(run, first, last):
         last -= 1
+    days = word_set("alone", "days")
     if first > last or run.words[last] in days:  # "Whit Monday"
         return 0, ""
     matches = list(re.finditer(r"\S+", run.match[0]))
@@ -328,10 +332,27 @@ def _name_in(run: _Run, words: _NameWords) -> tuple[int, str]:
     return run.match.start() + start, text
 
 
+def _first_name_word(run: _Run, words: _NameWords) -> int:
+    """Index of the word with which the name in a run begins; `len(run.words)` without one."""
+    first = 0
+    for index, word in enumerate(run.words):
+        if word in _BEGINS_NAME:
+            first = index
+            break
+    last = len(run.words) - 1
+    days = word_set("alone", "days")
+    while first < last and run.words[first] in days:  # "Saturday Dr. Penn came"
+        first += 1
+    while first <= last and not words.has(run, first):
+        first += 1
+    return first
+
+
 def _is_name(text: str) -> bool:
     """Whether this is more than a letter, no common word, and not written in capitals."""
     if len(text) < 2:
         return False
+    # A few capitals are an abbreviation that may be a name.
     is_in_capitals = text.isupper() and len(text) > _LONGEST_ABBREVIATION
     is_common = plain(text).replace(" ", "_") in word_set("alone")
     return not is_common and not is_in_capitals

@@ -57,19 +57,20 @@ def names_of_sections(
     in_section: dict[int, list[_Mentions]] = {start: [] for start in starts}
     for entity in view.entities:
         offsets = entity.starts()
-        # The sections that begin last before the mentions
+        # For each mention, the section that begins last before it; -1 before the first section
         indices = {bisect_right(starts, offset) - 1 for offset in offsets}
         for index in indices - {-1}:
             start, end = begun[index]
             first = bisect_left(offsets, start)
             count = bisect_left(offsets, end) - first
-            if count:
-                in_section[start].append(_Mentions(entity, count, enters=first == 0))
+            if not count:  # All its mentions are in a gap after the section.
+                continue
+            in_section[start].append(_Mentions(entity, count, enters=first == 0))
     return {start: _names_of(mentions) for start, mentions in in_section.items()}
 
 
 def _names_of(section: Sequence[_Mentions]) -> SectionNames:
-    """The commonest names of a section."""
+    """The names mentioned most in a section: a few of each kind."""
     by_count = sorted(section, key=lambda mentions: -mentions.count)
 
     def names(kind: Kind, *, enters: bool, most: int) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ _LEAST_PRONOUNS = 6
 class Told:
     """A sentence about somebody, and how clearly it tells what they are."""
 
-    place: Passage
+    span: Passage
     weight: float
     tells: bool  # Whether it says what they are, and does not only name them
 
@@ -56,11 +56,13 @@ def telling_sentences(name: str, forms: Iterable[Form], book: Book) -> list[Told
     """The sentences that name somebody, the most telling first. About 0.1 ms a mention."""
     forms = list(forms)
     nearness = _nearness(name, forms)
-    mentions = sorted(
+    all_mentions = [
         (start, start + len(form.text)) for form in forms for start in form.starts
-    )[:_MOST_MENTIONS]
-    early = {start for start, _ in mentions[:_EARLY]}
-    candidates = {_sentence(start, 0, book): _Candidate() for start in sorted(early)}
+    ]
+    mentions = sorted(all_mentions)[:_MOST_MENTIONS]
+    early = [start for start, _ in mentions[:_EARLY]]
+    # The sentences of early mentions are candidates even without a clue.
+    candidates = {_sentence(start, 0, book): _Candidate() for start in early}
     text = _marked(book.text)
     sex = _sex(forms)
     clues: list[_Clue] = []
@@ -68,22 +70,22 @@ def telling_sentences(name: str, forms: Iterable[Form], book: Book) -> list[Told
         clues += _clues(_Mention(text, start, end, sex))
     clues += _clues_of_titles(name, forms)
     for clue in clues:
-        place = _sentence(clue.start, clue.until, book)
+        span = _sentence(clue.start, clue.until, book)
         bonus = nearness[clue.start]
         if clue.start in early:
             bonus += _FIRST
-        candidate = candidates.setdefault(place, _Candidate(bonus=bonus))
+        candidate = candidates.setdefault(span, _Candidate(bonus=bonus))
         candidate.weight = max(candidate.weight, clue.weight)
         candidate.bonus = max(candidate.bonus, bonus)
-        if clue.weight >= _LEAST and not _is_asked(clue, place, book):
+        if clue.weight >= _LEAST and not _is_asked(clue, span, book):
             candidate.tells = True
     sentences: list[Told] = []
-    for place, candidate in candidates.items():
-        weight = _weight(candidate.weight, place, book) + candidate.bonus
-        sentences.append(Told(place, weight, candidate.tells))
+    for span, candidate in candidates.items():
+        weight = _weight(candidate.weight, span, book) + candidate.bonus
+        sentences.append(Told(span, weight, candidate.tells))
     return sorted(
         sentences,
-        key=lambda sentence: (-sentence.tells, -sentence.weight, sentence.place),
+        key=lambda sentence: (-sentence.tells, -sentence.weight, sentence.span),
     )
 
 
@@ -115,7 +117,10 @@ def _nearness(name: str, forms: Iterable[Form]) -> dict[int, float]:
 
 
 def _clues_of_titles(name: str, forms: Iterable[Form]) -> Iterator["_Clue"]:
-    """The mentions with a title that the name lacks: "Lieutenant D’Arnot" tells who D’Arnot is."""
+    """The mentions with a title that the name lacks: "Lieutenant D’Arnot" tells who D’Arnot is.
+
+    Nothing if the name asked for has such a title itself.
+    """
     ranks = word_set("roles", "work") & titles().keys()
     for word in map(plain, name.split()):
         if word in ranks or titles().get(word) == "anyone":
@@ -147,27 +152,18 @@ def find_holder(role: str, others: Collection[str], index: Index) -> Told | None
     other words or is alone in saying it. Of a "man" or a "stranger" a sentence must have them all,
     and there must be some: many people are men.
     """
-    text = index.book.text
-    beginnings = [_beginning(word) for word in others]
-    holders: list[_Holder] = []
-    for entity, clue in _clues_of_role(role, index):
-        start, end = _sentence(clue.start, clue.until, index.book)
-        sentence = text[start:end].lower()
-        missing = sum(beginning not in sentence for beginning in beginnings)
-        weight = _weight(clue.weight, (start, end), index.book)
-        holders.append(_Holder(entity, (start, end), weight, missing))
+    holders = list(_holders(role, others, index))
     if not holders:
         return None
     best = max(holders, key=lambda holder: (-holder.missing, holder.weight))
-    entities = {holder.entity for holder in holders}
-    is_vague = role.lower() in word_set("roles", "vague")
-    if is_vague:
+    if role.lower() in word_set("roles", "vague"):
         is_doubtful = best.missing > 0 or not others
     else:
+        entities = {holder.entity for holder in holders}
         is_doubtful = best.missing > 0 and len(entities) > 1
     if best.weight < _LEAST or is_doubtful:
         return None
-    return Told(best.place, best.weight, tells=True)
+    return Told(best.span, best.weight, tells=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +171,26 @@ class _Holder:
     """Somebody of whom a sentence says that they have a role."""
 
     entity: Entity
-    place: Passage
+    span: Passage
     weight: float
     missing: int  # How many of the other words asked for the sentence lacks
 
 
+def _holders(role: str, others: Iterable[str], index: Index) -> Iterator[_Holder]:
+    """The sentences that say of somebody that they have this role."""
+    beginnings = [_beginning(word) for word in others]
+    for entity, clue in _clues_of_role(role, index):
+        start, end = _sentence(clue.start, clue.until, index.book)
+        sentence = index.book.text[start:end].lower()
+        missing = sum(beginning not in sentence for beginning in beginnings)
+        weight = _weight(clue.weight, (start, end), index.book)
+        yield _Holder(entity, (start, end), weight, missing)
+
+
 def _beginning(word: str) -> str:
     """A word in lower case without its last letter, which may be an ending."""
-    return word.lower()[: max(_LEAST_LETTERS, len(word) - 1)]
+    length = max(_LEAST_LETTERS, len(word) - 1)
+    return word.lower()[:length]
 
 
 def _clues_of_role(role: str, index: Index) -> Iterator[tuple[Entity, "_Clue"]]:
@@ -204,21 +212,22 @@ def _clues_of_role(role: str, index: Index) -> Iterator[tuple[Entity, "_Clue"]]:
                     yield entity, max(clues, key=lambda clue: clue.weight)
 
 
-def _weight(weight: float, place: Passage, book: Book) -> float:
-    """The weight of a sentence with a clue of this weight: speech tells less."""
-    start, _ = place
+def _weight(clue_weight: float, span: Passage, book: Book) -> float:
+    """The weight of a sentence by that of its clue: speech tells less."""
+    start, _ = span
     paragraph = book.paragraphs[book.paragraph_index(start)]
+    # With the first character of the sentence, which may be its quotation mark
     before = book.text[paragraph.start : start + 1]
     is_in_curly_quotes = before.count("“") > before.count("”")
     is_in_straight_quotes = before.count('"') % 2 == 1
     if is_in_curly_quotes or is_in_straight_quotes:
-        return weight - _IN_SPEECH
-    return weight
+        return clue_weight - _IN_SPEECH
+    return clue_weight
 
 
-def _is_asked(clue: "_Clue", place: Passage, book: Book) -> bool:
+def _is_asked(clue: "_Clue", span: Passage, book: Book) -> bool:
     """Whether a clue is near the end of a sentence that is a question."""
-    _, end = place
+    _, end = span
     is_question = "?" in book.text[end - _ENDING : end]
     return is_question and end - clue.until < _ASKED
 
@@ -253,7 +262,7 @@ class _Clue:
     until: int  # Where the phrase ends, perhaps in the sentence after that of the name
 
 
-# Stands for the space in front of a word that says what somebody is (`_marked`)
+# Stands in place of the space before a word that says what somebody is (`_marked`)
 _MARK = "\x01"
 
 
@@ -282,6 +291,7 @@ def _patterns() -> _Patterns:
     table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
     parts: dict[str, str] = {}
     for name, part in table["parts"].items():
+        # A part may contain those before it.
         parts[name] = Template("".join(part)).substitute(parts)
 
     def compiled(phrase: str | list[str], end: str = "") -> re.Pattern[str]:
@@ -352,9 +362,9 @@ def _sex_of(role: str) -> str:
 
 
 def free_marked_text() -> None:
-    """Free the text that was last searched, which is twice the size of its book.
+    """Free the marked text of the last book, which is twice the size of the book.
 
-    It is made again in a moment.
+    The next search makes it again in a moment.
     """
     _marked.cache_clear()
 
@@ -410,7 +420,8 @@ class _Mention:
         self.end = end
         self.sex = sex
         before = text[max(0, start - _BEFORE) : start]
-        self._before = before[before.rfind("\n\n") + 1 :]  # In the same paragraph
+        paragraph_start = before.rfind("\n\n") + 1
+        self._before = before[paragraph_start:]  # In the same paragraph
 
     def phrases(self) -> Iterator[_Phrase]:
         """The phrases after and before the name that may tell who it is."""
@@ -419,10 +430,12 @@ class _Mention:
             match = pattern.expression.match(self.text, self.end, until)
             if match:
                 yield _Phrase(pattern.weight, match)
+        # What is neither "he" nor "she" may be a thing: any noun tells what it is.
         if not self.sex:
             match = _patterns().anything.match(self.text, self.end, until)
             if match:
                 yield _Phrase(_LEAST, match)
+        # Most names have no phrase before them, and the patterns are slow to search.
         near = max(0, len(self._before) - _MAY_TELL_WITHIN)
         if not _MAY_TELL.search(self._before, near):
             return
@@ -441,13 +454,13 @@ class _Mention:
 
     def is_told_before(self, phrase: _Phrase, role_weight: float) -> bool:
         """Whether a phrase before the name is about it."""
-        following = self.text[self.end : self.end + 1]
         if phrase.kind == "joined":
             # "The younger man D’Arnot"
             has_article = _hint("plain_article").match(phrase.match[0])
             return role_weight > _VAGUE or not has_article
         if phrase.kind != "apposition":
             return True
+        following = self.text[self.end : self.end + 1]
         # "With the cardinal, Kitty knew nothing"
         if following not in _CLOSING:
             return False
@@ -470,11 +483,10 @@ class _Mention:
 
     def is_listed(self, phrase: _Phrase) -> bool:
         """Whether name and phrase are items: "Lucie, Mr. Lorry, the solicitor, and …"."""
-        if phrase.kind:
-            is_in_list = _hint("listed_after").match(self.text, self.end)
-            return phrase.kind == "apposition" and bool(is_in_list)
-        begins_with_comma = phrase.match[0][0] == ","
-        if not begins_with_comma or phrase.pronoun:
+        if phrase.kind == "apposition":
+            return bool(_hint("listed_after").match(self.text, self.end))
+        follows_comma = not phrase.kind and phrase.match[0].startswith(",")
+        if not follows_comma or phrase.pronoun:
             return False
         near = max(0, self.start - _LISTED_WITHIN)
         if _hint("listed_before").search(self.text, near, self.start):
@@ -511,14 +523,14 @@ def _sentence(start: int, until: int, book: Book) -> Passage:
     """The sentence of a name at `start`; with the next one if `until` is in that."""
     paragraph = book.paragraphs[book.paragraph_index(start)]
     limit = max(until, start + 1)
-    spans = [
+    sentences = [
         (first, last)
         for first, last in sentences_of(book, paragraph.start, paragraph.end)
         if first < limit
     ]
-    sentence_start, _ = spans[0]
-    for first, _ in spans:
+    sentence_start, _ = sentences[0]
+    for first, _ in sentences:
         if first <= start:
             sentence_start = first
-    _, sentence_end = spans[-1]
+    _, sentence_end = sentences[-1]
     return sentence_start, sentence_end

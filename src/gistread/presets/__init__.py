@@ -79,7 +79,9 @@ def _user_presets(folder: Path) -> tuple[dict[str, Preset], dict[str, str]]:
 def _read(file: Path | Traversable) -> Preset:
     """The preset in a file. Raises OSError, or ValueError with a message for people."""
     name = file.name.removesuffix(".toml")
-    table = {"title": name, "summary": ""} | tomllib.loads(file.read_text("utf-8-sig"))
+    defaults = {"title": name, "summary": ""}
+    # A text editor may put a byte order mark before the text.
+    table = defaults | tomllib.loads(file.read_text("utf-8-sig"))
     if name == AUTO or not _NAME.fullmatch(name):
         raise ValueError(
             f"name the file in lower-case letters, digits and dashes, but not {AUTO}."

@@ -37,8 +37,9 @@ class PromptTemplate:
         return frozenset(_PLACE.findall(self.text)) - self.known.keys()
 
     def with_values(self, values: Mapping[str, str]) -> "PromptTemplate":
-        """The template with these values filled in, as far as it has placeholders for them."""
-        known = {name: value for name, value in values.items() if name in self.places}
+        """The template with these values filled in; ignores those without a placeholder."""
+        places = self.places
+        known = {name: value for name, value in values.items() if name in places}
         return replace(self, known=known)
 
     def fill(self, **values: object) -> str:
@@ -88,7 +89,9 @@ def load(name: str, wording: str = "") -> PromptTemplate:
     template = PromptTemplate(name, own.read_text(encoding="utf-8").strip())
     if not usual.is_file():
         return template
-    return replace(template, unused=load(name).places - template.places)
+    # Callers give the values of the usual wording.
+    unused = load(name).places - template.places
+    return replace(template, unused=unused)
 
 
 def version(

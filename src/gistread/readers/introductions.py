@@ -70,7 +70,7 @@ def _by_small_words(
         other_words = [word for word in content if word != role]
         holder = find_holder(role, other_words, index)
         if holder:
-            return Introductions(name, (holder.place,), tells=True)
+            return Introductions(name, (holder.span,), tells=True)
     # It is a name if the book has it only with a capital.
     if not index.find(name, exactly=True):
         return None
@@ -101,7 +101,7 @@ def introducing_sentences(entity: Entity, book: Book) -> tuple[Passage, ...]:
 
 def _introduced(name: str, ranked: list[Told]) -> Introductions:
     best = ranked[0]
-    return Introductions(name, (best.place,), tells=best.tells)
+    return Introductions(name, (best.span,), tells=best.tells)
 
 
 def _by_text(name: str, book: Book) -> Introductions:

@@ -71,12 +71,14 @@ class FoldedText:
         typed = folded_text(words)
         if not typed.strip():
             return
-        pattern = re.compile("".join(map(_pattern, _TOKEN.findall(typed))) + _VOICED)
+        tokens = map(_pattern, _TOKEN.findall(typed))
+        pattern = re.compile("".join(tokens) + _VOICED)
         precise = _precise_pattern(words)
         for match in pattern.finditer(self._folded):
             start = self._offsets.start(match.start())
             end = self._offsets.end(match.end())
-            if precise is None or precise.fullmatch(_in_parts(self._text[start:end])):
+            hit = self._text[start:end]
+            if precise is None or precise.fullmatch(_in_parts(hit)):
                 yield start, end
 
 
@@ -111,7 +113,8 @@ class _Offsets:
         original = self._originals[last_uneven]
         if folded < self._ends[last_uneven]:
             return original
-        return original + 1 + folded - self._ends[last_uneven]
+        behind = folded - self._ends[last_uneven]
+        return original + 1 + behind
 
     def end(self, folded: int) -> int:
         """Offset in the text of the end of a hit, which is at `folded`.
@@ -140,7 +143,7 @@ def _in_parts(text: str) -> str:
 
 def _precise_pattern(words: str) -> re.Pattern[str] | None:
     """What a hit must match after `_in_parts`; None if neither case nor accents count."""
-    match_case = words != words.lower()
+    case_counts = words != words.lower()
     accents_count = False
     pattern = ""
     for token, accents in _WITH_ACCENTS.findall(_in_parts(words)):
@@ -150,9 +153,9 @@ def _precise_pattern(words: str) -> re.Pattern[str] | None:
             pattern += f"{accents}(?![{_ACCENT_CLASS}])"
         else:
             pattern += f"[{_ACCENT_CLASS}]*"
-    if not match_case and not accents_count:
+    if not case_counts and not accents_count:
         return None
-    return re.compile(pattern, 0 if match_case else re.IGNORECASE)
+    return re.compile(pattern, 0 if case_counts else re.IGNORECASE)
 
 
 class SearchMode(StrEnum):
@@ -163,7 +166,8 @@ class SearchMode(StrEnum):
     @property
     def next(self) -> "SearchMode":
         modes = list(SearchMode)
-        return modes[(modes.index(self) + 1) % len(modes)]
+        following = modes.index(self) + 1
+        return modes[following % len(modes)]
 
 
 class SearchCancelled(Exception):  # noqa: N818  (nothing went wrong)
@@ -199,8 +203,13 @@ class SearchHits:
         return bisect_left(self.starts, offset)
 
     def between(self, start: int, end: int) -> Iterable[int]:
-        if self.mode is SearchMode.RANKED:
-            return [index for index, at in enumerate(self.starts) if start <= at < end]
+        """Indices of the hits that begin in this range of the text."""
+        if self.mode is SearchMode.RANKED:  # They are not in text order.
+            return [
+                index
+                for index, hit_start in enumerate(self.starts)
+                if start <= hit_start < end
+            ]
         return range(bisect_left(self.starts, start), bisect_left(self.starts, end))
 
 
@@ -222,10 +231,11 @@ class BookSearch:
             if mode is SearchMode.EXACT and self._folded is None:
                 self._folded = FoldedText(text)
             elif mode is SearchMode.RANKED and self._ranker is None:
-                self._ranker = Ranker(
-                    [text[p.start : p.end] for p in self._book.paragraphs],
-                    self._book.language,
-                )
+                paragraphs = [
+                    text[paragraph.start : paragraph.end]
+                    for paragraph in self._book.paragraphs
+                ]
+                self._ranker = Ranker(paragraphs, self._book.language)
 
     def is_ready(self, mode: SearchMode) -> bool:
         if mode is SearchMode.EXACT:
@@ -291,7 +301,7 @@ def best_sentence(
 ) -> tuple[int, int]:
     """The sentence whose different words have the most weight; all of `text` if none has any.
 
-    `places`: those of `Ranker.places`.
+    `places`: the words that count, from `Ranker.places`.
     """
     place_starts = [place.start for place in places]
     best = (0, len(text))
@@ -323,8 +333,11 @@ def find_pattern(
     import regex  # imported here: only a search for an expression needs it
 
     _check_size(expression)
-    plain = _ESCAPED.sub("", expression)
-    flags = regex.MULTILINE | (0 if plain != plain.lower() else regex.IGNORECASE)
+    without_escapes = _ESCAPED.sub("", expression)  # "\\W" has no capital.
+    case_counts = without_escapes != without_escapes.lower()
+    flags = regex.MULTILINE
+    if not case_counts:
+        flags |= regex.IGNORECASE
     try:
         pattern = regex.compile(expression, flags)
     except regex.error as error:
@@ -354,7 +367,8 @@ def _check_size(expression: str) -> None:
             f"Regular expressions may have at most {LONGEST} characters."
         )
     repetitions = 1
-    for bounds in _COUNTED.findall(_ESCAPED.sub("", expression)):
+    without_escapes = _ESCAPED.sub("", expression)
+    for bounds in _COUNTED.findall(without_escapes):
         counts = [int(bound[:_COUNTED_DIGITS]) for bound in bounds if bound]
         repetitions *= max([1, *counts])
     if repetitions > _MOST_COUNTED:

@@ -93,32 +93,40 @@ def named_destinations(typed: str, book: Book, here: int) -> GoToTarget:
 
     Does not search the text of the book. `here`: the offset that `+5%` is relative to.
     """
-    length = len(book.text)
     if match := _PERCENT.match(typed):
-        return _percent(book, here, match[1], float(match[2].replace(",", ".")))
+        sign, number = match.groups()
+        return _percent(book, here, sign, float(number.replace(",", ".")))
     if match := _PAGE.match(typed):
         return _page(book, int(match[1]))
     if match := _OFFSET.match(typed):
-        offset = int(match[1])
-        if offset > length:
-            return GoToTarget(problem=f"The book ends at {length:,}.")
-        place = format_place(offset, length)
-        return GoToTarget((Destination(offset, f"offset {offset:,}, {place}"),))
-    if typed.casefold() in _EDGES:
-        share = _EDGES[typed.casefold()]
-        name = "the beginning" if share == 0 else "the end"
-        return GoToTarget((Destination(round(length * share), name),))
+        return _offset(book, int(match[1]))
+    edge = _EDGES.get(typed.casefold())
+    if edge is not None:
+        offset = round(len(book.text) * edge)
+        name = "the beginning" if edge == 0 else "the end"
+        return GoToTarget((Destination(offset, name),))
     places = list(_chapters(typed, book))
     if typed.isdecimal():
-        number = int(typed)
-        if number <= _WHOLE:
-            places.append(
-                Destination(round(length * number / 100), f"{number}% of the book")
-            )
-        places += _page(book, number).destinations
+        places += _percent_or_page(book, int(typed))
     if not places:
         return GoToTarget(problem="No such chapter or place.")
     return GoToTarget(tuple(places[:MOST]))
+
+
+def _offset(book: Book, offset: int) -> GoToTarget:
+    length = len(book.text)
+    if offset > length:
+        return GoToTarget(problem=f"The book ends at {length:,}.")
+    place = format_place(offset, length)
+    return GoToTarget((Destination(offset, f"offset {offset:,}, {place}"),))
+
+
+def _percent_or_page(book: Book, number: int) -> Iterator[Destination]:
+    """The places that a number alone names besides chapters."""
+    if number <= _WHOLE:
+        offset = round(len(book.text) * number / _WHOLE)
+        yield Destination(offset, f"{number}% of the book")
+    yield from _page(book, number).destinations
 
 
 def _words(book: Book, here: int, words: str) -> GoToTarget:
@@ -127,11 +135,11 @@ def _words(book: Book, here: int, words: str) -> GoToTarget:
     if not hits:
         quoted = in_quotes(short(words, _SHOWN))
         return GoToTarget(problem=f"{quoted} is not in the book.")
-    after_here = [hit for hit in hits if hit[0] > here]
-    from_the_beginning = [hit for hit in hits if hit[0] <= here]
-    nearest = (after_here + from_the_beginning)[:MOST]
+    after_here = [(start, end) for start, end in hits if start > here]
+    from_the_beginning = [(start, end) for start, end in hits if start <= here]
+    in_order = after_here + from_the_beginning
     return GoToTarget(
-        tuple(_quoted_destination(book, start, end) for start, end in nearest)
+        tuple(_quoted_destination(book, start, end) for start, end in in_order[:MOST])
     )
 
 
@@ -158,7 +166,8 @@ def _cfi(book: Book, identifier: str, source: Path | None) -> GoToTarget:
 
 def _quoted_destination(book: Book, start: int, end: int) -> Destination:
     """A place named by its words and its share of the book."""
-    words = in_quotes(short(book.text[start : start + 2 * _SHOWN], _SHOWN))
+    following = book.text[start : start + 2 * _SHOWN]  # `short` closes up its spaces.
+    words = in_quotes(short(following, _SHOWN))
     place = format_place(start, len(book.text))
     return Destination(start, f"{words}, {place}", end)
 
@@ -168,7 +177,7 @@ def _percent(book: Book, here: int, sign: str, number: float) -> GoToTarget:
     length = len(book.text)
     if not sign and number > _WHOLE:
         return GoToTarget(problem="Enter a number from 0 to 100.")
-    step = round(length * number / 100)
+    step = round(length * number / _WHOLE)
     if sign == "+":
         offset = min(here + step, length)
     elif sign == "-":
@@ -203,10 +212,12 @@ def _chapters(typed: str, book: Book) -> Iterator[Destination]:
             title.startswith(words),
             index + 1 == number,
             f" {words}" in title,
+            # Within a word, a letter or two are in most titles.
             len(words) > 2 and words in title,
         )
         if any(matches):
-            ranks.append((matches.index(True), index))
+            rank = matches.index(True)
+            ranks.append((rank, index))
     for rank, index in sorted(ranks):
         chapter = book.chapters[index]
         name = _part_prefix(book, index) + (chapter.title or "untitled")
@@ -233,6 +244,7 @@ def _number(title: str) -> int | None:
     label = _LABEL.match(title)
     label_end = label.end() if label else 0
     word = _TITLE_WORD.search(title, label_end)
+    # Between them there may be a sign and a space: "Chapter: 12".
     if word is None or word.start() - label_end > 2:
         return None
     return parse_number(word[0])

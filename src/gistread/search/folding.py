@@ -62,12 +62,14 @@ def parts(character: str) -> str:
     if _FIRST_HANGUL <= character <= _LAST_HANGUL:
         return character
     taken_apart = unicodedata.normalize("NFKD", character)
-    if taken_apart.isspace() or not taken_apart.strip():
+    is_blank = not taken_apart.strip()
+    if is_blank:
         return character
     return "".join(_FORMS.get(part, _digit(part)) for part in taken_apart)
 
 
 def _digit(character: str) -> str:
+    """The ASCII digit of a decimal digit of any script; other characters unchanged."""
     value = unicodedata.decimal(character, None)
     return character if value is None else str(value)
 

@@ -55,11 +55,11 @@ class Ranker:
         self.terms = Terms(language)
         self._numbers: dict[str, int] = {}  # By stem
         all_numbers, starts = array("i"), array("i", [0])
-        stems = [self.stems(document) for document in documents]
-        self._bm25 = _bm25(stems)
-        for document in stems:
+        stems_of_documents = [self.stems(document) for document in documents]
+        self._bm25 = _bm25(stems_of_documents)
+        for stems in stems_of_documents:
             all_numbers.extend(
-                self._numbers.setdefault(stem, len(self._numbers)) for stem in document
+                self._numbers.setdefault(stem, len(self._numbers)) for stem in stems
             )
             starts.append(len(all_numbers))
         numbers = np.array(all_numbers, np.int32)
@@ -67,8 +67,9 @@ class Ranker:
         # The positions of all words, sorted by stem. Those of stem number n are
         # `_by_stem[_bounds[n] : _bounds[n + 1]]`.
         self._by_stem = np.argsort(numbers, kind="stable").astype(np.int32)
+        sorted_numbers = numbers[self._by_stem]
         self._bounds = np.searchsorted(
-            numbers[self._by_stem], np.arange(len(self._numbers) + 1)
+            sorted_numbers, np.arange(len(self._numbers) + 1)
         )
 
     def scores(self, query: str, related: Related = NOTHING_RELATED) -> list[float]:
@@ -78,6 +79,7 @@ class Ranker:
         total = np.zeros(len(self._starts) - 1)
         for stem in self.stems(query):
             total += self._strongest(stem, related, self._bm25_of)
+        # Rounded, so that equal texts tie in spite of the order of additions
         return list(map(float, np.round(total, 9)))
 
     def nearness(self, query: str, related: Related = NOTHING_RELATED) -> list[float]:
@@ -152,9 +154,13 @@ class Ranker:
         together = first_places[distance <= _TOGETHER_WORDS]
         documents_with_first = np.unique(self._documents_of(first_places))
         documents_with_second = np.unique(self._documents_of(second_places))
-        commoner = max(len(documents_with_first), len(documents_with_second))
+        # The two count as much as the commoner word alone.
+        documents_of_commoner = max(
+            len(documents_with_first), len(documents_with_second)
+        )
         documents_with_both = np.unique(self._documents_of(together))
-        total[documents_with_both] += _TOGETHER * self._rarity(commoner)
+        weight = _TOGETHER * self._rarity(documents_of_commoner)
+        total[documents_with_both] += weight
 
     def has_word(self, query: str) -> bool:
         """Whether any document has a word of the query."""
@@ -164,8 +170,8 @@ class Ranker:
         """Indices of up to `n` matching documents, the best first; ties in order."""
         scores = self.scores(query)
         matching = [i for i, score in enumerate(scores) if score > 0]
-        best = sorted(matching, key=lambda i: (-scores[i], i))
-        return best[: max(0, n)]
+        best_first = sorted(matching, key=lambda i: (-scores[i], i))
+        return best_first[: max(0, n)]
 
     def places(self, text: str, query: str) -> list[WordPlace]:
         """Where the words of `query` stand in `text`, in order; `word` is the stem."""
@@ -238,15 +244,15 @@ class Scores:
     @property
     def order(self) -> list[int]:
         """All passages by relevance, unrelated ones last; ties in the order of the text."""
+        # 1.0 instead of a best score of zero: all shares are then zero.
         most_near = max(self.near, default=0.0) or 1.0
         most_around = max(self.around, default=0.0) or 1.0
-        relevance = [0.0] * len(self.near)
-        for index, (near, around) in enumerate(
-            zip(self.near, self.around, strict=True)
-        ):
-            if around:
-                share_around = _AROUND_WEIGHT * around / most_around
-                relevance[index] = near / most_near + share_around
+        relevance: list[float] = []
+        for near, around in zip(self.near, self.around, strict=True):
+            share_near = near / most_near
+            share_around = _AROUND_WEIGHT * around / most_around
+            # Without a word of the question in reach, nearness has faded but is not zero.
+            relevance.append(share_near + share_around if around else 0.0)
         return sorted(range(len(relevance)), key=lambda index: -relevance[index])
 
 
@@ -285,24 +291,25 @@ class Relevance:
         names = _names_in(question) | _names_in(context)
         related = related_stems(self._language, leave_out=names)
         choice_words = self._content_words(" ".join(choices))
-        parts = (
+        query = (
             _WeightedWords(self._content_words(question), 1.0, related),
             _WeightedWords(choice_words, CHOICE_WEIGHT, NOTHING_RELATED),
             _WeightedWords(self._content_words(context), CONTEXT_WEIGHT, related),
         )
         alone = np.zeros(len(self._middles))
         near = np.zeros(len(self._middles))
-        for part in parts:
-            if part.words:
-                bm25 = self._ranker.scores(part.words, part.related)
-                alone += part.weight * np.array(bm25)
-                nearness = self._ranker.nearness(part.words, part.related)
-                near += part.weight * np.array(nearness)
+        for part in query:
+            if not part.words:
+                continue
+            bm25 = self._ranker.scores(part.words, part.related)
+            alone += part.weight * np.array(bm25)
+            nearness = self._ranker.nearness(part.words, part.related)
+            near += part.weight * np.array(nearness)
         if weights:
             alone *= np.array(weights)
             near *= np.array(weights)
         around = spread(alone.tolist(), self._middles)
-        has_matches = any(self._ranker.has_word(part.words) for part in parts)
+        has_matches = any(self._ranker.has_word(part.words) for part in query)
         return Scores(
             tuple(alone.tolist()), tuple(around), tuple(near.tolist()), has_matches
         )
@@ -333,7 +340,9 @@ class _Texts:
         digest = hashlib.sha256()
         first = b""
         for number, text in enumerate(texts, start=1):
-            digest.update(b"%d " % len(text) + text.encode("utf-8", "surrogatepass"))
+            # With its length: other texts may join to the same characters.
+            digest.update(b"%d " % len(text))
+            digest.update(text.encode("utf-8", "surrogatepass"))
             if number == _FIRST_TEXTS:
                 first = digest.digest()
         return cls(language, first, digest.digest())
@@ -345,14 +354,16 @@ _indexes: dict[_Texts, tuple[Ranker, "array[float]"]] = {}  # The last ones used
 def _indexed(texts: Sequence[str], language: str) -> tuple[Ranker, "array[float]"]:
     """The ranker of these texts, and the position of the middle of each in words."""
     key = _Texts.of(texts, language)
+    # Taken out, so that it becomes the newest entry of the dict below
     index = _indexes.pop(key, None)
     if index is None:
         _forget_other_ends(key)
-        middles = array("d", _middles([count_words(text) for text in texts]))
-        index = (Ranker(texts, language), middles)
+        sizes = [count_words(text) for text in texts]
+        index = (Ranker(texts, language), array("d", _middles(sizes)))
     _indexes[key] = index
-    for old in list(_indexes)[:-_CACHED_INDEXES]:
-        _indexes.pop(old, None)
+    oldest_first = list(_indexes)
+    for old_key in oldest_first[:-_CACHED_INDEXES]:
+        _indexes.pop(old_key, None)
     return index
 
 
@@ -364,7 +375,7 @@ def _middles(sizes: Sequence[int]) -> Iterator[float]:
 
 def _forget_other_ends(key: _Texts) -> None:
     """Drop the index of texts that begin alike: of the same book up to another place."""
-    if not key.first:
+    if not key.first:  # Too few texts to tell whether the book is the same
         return
     for other in list(_indexes):
         if other.language == key.language and other.first == key.first:
@@ -390,5 +401,5 @@ def spread(scores: Sequence[float], middles: Sequence[float]) -> list[float]:
                 deviations = words_between / NEAR_WORDS
                 totals[other] += score * math.exp(-(deviations**2) / 2)
                 other += step
-        totals[index] += score
+        totals[index] += score  # Its own counts twice.
     return totals

@@ -49,6 +49,7 @@ def _all_related() -> Mapping[str, frozenset[str]]:
         related[stem(word)] |= frozenset(map(stem, others.split()))
     for word, others in tables["forms"].items():
         forms = frozenset(map(stem, (word, *others.split())))
+        related_to_word = related.get(stem(word), frozenset())
         for form in forms:
-            related[form] |= forms | related.get(stem(word), frozenset())
+            related[form] |= forms | related_to_word
     return {word: others - {word} for word, others in related.items()}

@@ -49,7 +49,8 @@ def stop_words() -> Mapping[str, frozenset[str]]:
 
 def code_of(language: str) -> str:
     """ISO 639-1 of a BCP 47 tag; empty means English."""
-    return language.replace("_", "-").partition("-")[0].lower() or "en"
+    code, _, _ = language.replace("_", "-").partition("-")
+    return code.lower() or "en"
 
 
 _CLEAR_LEAD = 1.3  # Of a language's stop words over those of the usual one
@@ -63,8 +64,9 @@ def language_of(text: str, usual: str) -> str:
         for code, listed in stop_words().items()
     }
     best = max(counts, key=lambda code: counts[code])
-    least_lead = max(1, _CLEAR_LEAD * counts.get(usual, 0))
-    return best if counts[best] > least_lead else usual
+    # A single stop word is no sign: it may be a name.
+    clear_lead = max(1, _CLEAR_LEAD * counts.get(usual, 0))
+    return best if counts[best] > clear_lead else usual
 
 
 class WordPlace(NamedTuple):
@@ -94,7 +96,7 @@ class Terms:
         for token in _TOKEN.findall(text.replace("’", "'")):
             if UNSPACED_CHARACTER.match(token):
                 pairs = [token[start : start + 2] for start in range(len(token) - 1)]
-                words += pairs or [token]
+                words += pairs or [token]  # One character has no neighbour.
             elif self._elides and "'" in token:
                 words += token.split("'")
             else:
@@ -115,12 +117,15 @@ class Terms:
         if len(token) != len(match[0]):  # A letter whose lower case has two characters
             yield WordPlace(start, end, token)
         elif UNSPACED_CHARACTER.match(token) and len(token) > 1:
-            for at in range(len(token) - 1):
-                yield WordPlace(start + at, start + at + 2, token[at : at + 2])
+            for index in range(len(token) - 1):
+                pair = token[index : index + 2]
+                pair_start = start + index
+                yield WordPlace(pair_start, pair_start + 2, pair)
         elif self._elides and "'" in token:
             for word in token.split("'"):
-                yield WordPlace(start, start + len(word), word)
-                start += len(word) + 1
+                word_end = start + len(word)
+                yield WordPlace(start, word_end, word)
+                start = word_end + 1
         else:
             yield WordPlace(start, end, token)
 
