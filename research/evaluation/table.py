@@ -125,24 +125,47 @@ def tabulate(
         baseline = baselines.get(name, "")
         baseline_values = values_of_rows.get(baseline, {})
         own_metrics = [metric for metric in applicable if metric in values]
-        means = {metric: estimate(values[metric], seed=seed) for metric in own_metrics}
-        gains = {
-            metric: difference(values[metric], baseline_values[metric], seed=seed)
-            for metric in own_metrics
-            if metric in baseline_values
-        }
         row = Row(
             name,
             questions=len(answers),
             documents=len({answered.outcome.document for answered in answers}),
-            figures=_known(means),
-            against_baseline=_known(gains),
+            figures=_means(own_metrics, values, seed),
+            against_baseline=_gains(own_metrics, values, baseline_values, seed),
             baseline=baseline if baseline_values else "",
         )
         rows.append(row)
     answer_metrics = tuple(name for name in applicable if name not in COSTS)
     costs = tuple(name for name in applicable if name in COSTS)
     return Table(tuple(rows), answer_metrics, costs)
+
+
+ValuesByMetric = Mapping[str, Mapping[Key, float]]
+
+
+def _means(
+    metrics: Iterable[str], values: ValuesByMetric, seed: int
+) -> dict[str, Estimate]:
+    """The mean of each metric."""
+    means: dict[str, Estimate] = {}
+    for metric in metrics:
+        mean = estimate(values[metric], seed=seed)
+        if mean is not None:
+            means[metric] = mean
+    return means
+
+
+def _gains(
+    metrics: Iterable[str], values: ValuesByMetric, baseline: ValuesByMetric, seed: int
+) -> dict[str, Estimate]:
+    """The difference of each metric from a baseline, if both have it for some questions."""
+    gains: dict[str, Estimate] = {}
+    for metric in metrics:
+        if metric not in baseline:
+            continue
+        gain = difference(values[metric], baseline[metric], seed=seed)
+        if gain is not None:
+            gains[metric] = gain
+    return gains
 
 
 def _values(outcomes: Iterable[AnsweredQuestion]) -> dict[str, dict[Key, float]]:
@@ -153,11 +176,6 @@ def _values(outcomes: Iterable[AnsweredQuestion]) -> dict[str, dict[Key, float]]
         for name, value in answered.outcome.scores:
             values.setdefault(name, {})[key] = value
     return values
-
-
-def _known(estimates: Mapping[str, Estimate | None]) -> dict[str, Estimate]:
-    """Those that are not None."""
-    return {name: figure for name, figure in estimates.items() if figure is not None}
 
 
 def to_json(table: Table) -> dict[str, Any]:

@@ -51,31 +51,50 @@ async def print_answered(
     has_template = arguments.template is not None
     as_fields = bool(arguments.json or arguments.events or has_template)
     is_drawn = not as_fields and sys.stdout.isatty()
-    printer = AnswerPrinter()
-    streamed = ""
-    answered: Answered | None = None
-    async for event in stream:
-        match event:
-            case AnswerDelta(text=text) if is_drawn:
-                line.clear()
-                streamed += text
-                printer.add(text)
-            case Restarted() if streamed:
-                printer.end()
-                streamed = ""
-            case Answered():
-                line.clear()
-                answered = event
-    assert answered is not None, "a reader ends with Answered"
+    streamed = await _follow_answer(stream, line, is_drawn=is_drawn)
+    answered = streamed.answered
     if as_fields:
         return answered
-    printer.end()
-    if streamed.strip() == answered.answer.strip():
+    # The checked answer may be another one than the model wrote.
+    if streamed.printed.strip() == answered.answer.strip():
         _print_doubts(answered)
     else:
         _print_whole(answered, is_drawn=is_drawn)
     _print_sources(answered, place_of)
     return answered
+
+
+@dataclass(frozen=True, slots=True)
+class _StreamedAnswer:
+    """An answer, and the text of it that was printed word by word."""
+
+    answered: Answered
+    printed: str
+
+
+async def _follow_answer(
+    stream: AsyncIterator[ReaderEvent], line: ProgressLine, *, is_drawn: bool
+) -> _StreamedAnswer:
+    """Wait for the answer of a reader. `is_drawn`: print it word by word."""
+    printer = AnswerPrinter()
+    printed = ""
+    answered: Answered | None = None
+    async for event in stream:
+        match event:
+            case AnswerDelta(text=text) if is_drawn:
+                line.clear()
+                printed += text
+                printer.add(text)
+            case Restarted() if printed:
+                printer.end()
+                printed = ""
+            case Answered():
+                line.clear()
+                answered = event
+    assert answered is not None, "a reader ends with Answered"
+    if is_drawn:
+        printer.end()
+    return _StreamedAnswer(answered, printed)
 
 
 def _print_doubts(answered: Answered) -> None:

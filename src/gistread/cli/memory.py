@@ -183,6 +183,22 @@ def find_memory(
     `headers`: the furthest first. `model`: only memories of this model; empty: of any. `prefer`:
     fingerprint of the model whose memory is chosen among equally good ones. Raises GistreadError.
     """
+    candidates = _memories_asked_for(headers, arguments, model)
+    furthest = candidates[0]
+    for header in candidates:
+        is_equal = _rank(header) == _rank(furthest)
+        if is_equal and header.fingerprint == prefer:
+            return header
+    return furthest
+
+
+def _memories_asked_for(
+    headers: Sequence[MemoryHeader], arguments: argparse.Namespace, model: str
+) -> list[MemoryHeader]:
+    """The memories of the model with the preset and task of the command line, in their order.
+
+    Raises GistreadError if there is none.
+    """
     nonempty = [header for header in headers if header.pages]
     book = shlex.quote(arguments.book)
     if not nonempty:
@@ -200,12 +216,7 @@ def find_memory(
             f"`gistread memory list {book}` shows how, and `gistread index {book}` with the same "
             "options reads it so.",
         )
-    furthest = candidates[0]
-    for header in candidates:
-        is_equal = _rank(header) == _rank(furthest)
-        if is_equal and header.fingerprint == prefer:
-            return header
-    return furthest
+    return candidates
 
 
 def _by_model(headers: Sequence[MemoryHeader], model: str) -> list[MemoryHeader]:

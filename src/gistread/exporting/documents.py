@@ -175,7 +175,7 @@ def _question_json(book: Book, saved: SavedQuestion) -> dict[str, Any]:
         **fields(saved, "lookups", "reader", "model", "memory"),
         "asked": iso_time(saved.asked_at),
         # When the first question of its thread was asked
-        "thread": iso_time(saved.thread or saved.asked_at),
+        "thread": iso_time(saved.thread_id),
     }
 
 

@@ -214,6 +214,7 @@ def question_of(
     text: str,
     options: AskOptions,
     memory: GistMemory,
+    *,
     reader: str,
     user_data: UserData,
     config: Config,
@@ -234,13 +235,8 @@ def question_of(
     passage = options.get("passage")
     if passage:
         _check_passage(passage, len(book.text))
-    upto = options.get("upto")
-    if isinstance(upto, str):
-        furthest = user_data.reading_place(book.sha256).furthest
-        upto = offset_of(upto, memory, furthest)
-    if upto is not None:
-        _check_bound(upto)
-    upto = extend_bound(passage, upto, book)  # The passage itself may be read.
+    bound = _bound_of(options, memory, user_data)
+    bound = extend_bound(passage, bound, book)  # The passage itself may be read.
     steps = options.get("steps", Steps.ALONE)
     if steps not in list(Steps):
         raise UsageError(f"Unknown steps {steps!r}.", f"Use {', '.join(Steps)}.")
@@ -252,7 +248,20 @@ def question_of(
         thread=tuple(options.get("thread", ())),
         selection=passage,
     )
-    return Question(text, reader, steering, upto, reader_options)
+    return Question(text, reader, steering, bound, reader_options)
+
+
+def _bound_of(
+    options: AskOptions, memory: GistMemory, user_data: UserData
+) -> int | None:
+    """The offset of the option `upto`; None for the whole book. Raises UsageError."""
+    bound = options.get("upto")
+    if isinstance(bound, str):
+        furthest = user_data.reading_place(memory.book.sha256).furthest
+        bound = offset_of(bound, memory, furthest)
+    if bound is not None:
+        _check_bound(bound)
+    return bound
 
 
 def _check_names(options: AskOptions) -> None:

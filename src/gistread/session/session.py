@@ -164,8 +164,14 @@ class Session:
     def question(self, text: str, **options: Unpack[AskOptions]) -> Question:
         """A question for `questions.start`. Raises UsageError if it is not valid."""
         memory = self.memory or unread_memory(self.book)
-        user_data = UserData(self._paths)
-        return question_of(text, options, memory, self.reader, user_data, self.config)
+        return question_of(
+            text,
+            options,
+            memory,
+            reader=self.reader,
+            user_data=UserData(self._paths),
+            config=self.config,
+        )
 
     def anticipate(self, draft: Question | None) -> None:
         """Evaluate the text for this question in advance, while it is being typed.

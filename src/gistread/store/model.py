@@ -261,6 +261,11 @@ class SavedQuestion:
     # None for an older answer, which cannot be repeated
     steered: SteeringChoice | None = None
 
+    @property
+    def thread_id(self) -> float:
+        """The `SavedThread.id` of its thread."""
+        return self.thread or self.asked_at
+
 
 @dataclass(frozen=True, slots=True)
 class SavedThread:

@@ -179,7 +179,7 @@ def put_question(
         "question": question.question,
     }
     values = {
-        "thread": question.thread or question.asked_at,
+        "thread": question.thread_id,
         "answer": question.answer,
         "details": to_json(details),
     }

@@ -227,16 +227,16 @@ class UserData(Database):
         """The questions by thread; the thread continued last comes last."""
         threads: dict[float, list[SavedQuestion]] = {}
         for question in self.questions(sha256):
-            key = question.thread or question.asked_at
-            earlier = threads.pop(key, [])
-            threads[key] = [*earlier, question]  # At the end of the dictionary
+            # Taken out and put back, a thread moves to the end of the dictionary.
+            earlier = threads.pop(question.thread_id, [])
+            threads[question.thread_id] = [*earlier, question]
         rows = self.rows("SELECT thread, name FROM threads WHERE sha256 = ?", sha256)
         names = {row["thread"]: row["name"] for row in rows}
         saved: list[SavedThread] = []
-        for key, questions in threads.items():
+        for thread_id, questions in threads.items():
             first_question = " ".join(questions[0].question.split())
-            name = names.get(key) or first_question
-            saved.append(SavedThread(key, tuple(questions), name))
+            name = names.get(thread_id) or first_question
+            saved.append(SavedThread(thread_id, tuple(questions), name))
         return saved
 
     def rename_thread(self, sha256: str, thread: float, name: str) -> None:

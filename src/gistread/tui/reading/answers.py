@@ -201,10 +201,7 @@ class ThreadController(InputLineClient):
         others: list[Exchange] = []
         of_thread: list[Exchange] = []
         for exchange in pane.exchanges:
-            record = exchange.record
-            # The first question of a thread names it.
-            thread_id = record.thread or record.asked_at
-            if thread_id == thread.id:
+            if exchange.record.thread_id == thread.id:
                 of_thread.append(exchange)
             else:
                 others.append(exchange)

@@ -298,11 +298,10 @@ class QuestionController:
         """The saved thread of a question; an empty one if it is no longer saved."""
         data, sha256 = self._context.services.user_data, self._context.book.sha256
         threads = await asyncio.to_thread(data.threads, sha256)
-        identifier = record.thread or record.asked_at
         for thread in threads:
-            if thread.id == identifier:
+            if thread.id == record.thread_id:
                 return thread
-        return SavedThread(identifier, (), record.question)
+        return SavedThread(record.thread_id, (), record.question)
 
     def _start(
         self,
@@ -408,7 +407,7 @@ class QuestionController:
             reader=reader,
             asked_at=time.time(),
             upto=record.upto,
-            thread=record.thread or record.asked_at,
+            thread=record.thread_id,
             pinned=record.pinned,
             passage=record.passage,
             beside=record.asked_at,
