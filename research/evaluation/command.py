@@ -293,16 +293,9 @@ async def _follow(
     line: ProgressLine,
 ) -> None:
     """Run the plan with its progress on the line; failed questions and notices become messages."""
-    questions = sum(len(document.questions) for document in plan.documents)
-    open_questions = [len(todo.questions) for todo in plan.todo(outcomes.known)]
     total = plan.questions
-    done = total - sum(open_questions)
-    already = f"; {done} of {total} answers exist already" if done else ""
-    line.say(
-        f"{plan.task.name}: {counted(questions, 'question')} about "
-        f"{counted(len(plan.documents), 'text')}, "
-        f"answered by {', '.join(plan.readers)}{already}."
-    )
+    done = total - sum(len(todo.questions) for todo in plan.todo(outcomes.known))
+    line.say(_describe_plan(plan, done))
     folder = outcomes.path.parent
     async with aclosing(running.run(plan, engine, store, outcomes, asking)) as events:
         async for event in events:
@@ -328,6 +321,17 @@ async def _follow(
                         failed = f"{outcome.reader}, {outcome.question}: failed."
                         line.say(f"{failed} {outcome.error}")
     line.clear()
+
+
+def _describe_plan(plan: running.Plan, done: int) -> str:
+    """What is asked, and by whom it is answered. `done`: answers that exist already."""
+    questions = sum(len(document.questions) for document in plan.documents)
+    already = f"; {done} of {plan.questions} answers exist already" if done else ""
+    return (
+        f"{plan.task.name}: {counted(questions, 'question')} about "
+        f"{counted(len(plan.documents), 'text')}, "
+        f"answered by {', '.join(plan.readers)}{already}."
+    )
 
 
 async def _checked(

@@ -162,6 +162,7 @@ class NearestAlone(Retrieved):
         hits = [
             place for place in nearest if _covered(drawn.gold_places, [place]) > WHOLE
         ]
+        # The nearest passages may all lack the answer.
         hits = hits or with_surroundings(drawn.gold_places[:1], book)
         misses = [
             (start, end)

@@ -90,9 +90,9 @@ def test_names_of_the_thread_help_to_find_the_passage_less_than_the_question_its
     relevance = Relevance(passages)
     assert relevance.scores("Why did he do that?").has_matches is False
     helped = relevance.scores("Who sold it?", context="Who is Ferrand? A stranger.")
-    assert helped.alone[0] > helped.alone[1] > helped.alone[2]
+    assert helped.of_own_words[0] > helped.of_own_words[1] > helped.of_own_words[2]
     own = relevance.scores("What about Martha?", context="Who is Ferrand? A stranger.")
-    assert own.alone[1] > own.alone[0]
+    assert own.of_own_words[1] > own.of_own_words[0]
 
 
 async def events_of(

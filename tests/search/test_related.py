@@ -48,7 +48,7 @@ def test_a_name_of_the_question_is_only_a_name() -> None:
     assert stem("cook") not in related_stems("en", leave_out={"cook"})
     passages = [f"The dinner was served by the chef. {FILLING}", FILLING]
     scores = Relevance(passages).scores("Where did Captain Cook go?")
-    assert scores.alone == (0.0, 0.0)
+    assert scores.of_own_words == (0.0, 0.0)
 
 
 def test_other_languages_have_no_related_words() -> None:

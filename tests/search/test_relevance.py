@@ -69,13 +69,15 @@ def test_options_only_decide_between_equal_passages() -> None:
     )
     relevance = Relevance([queen, knave])
     assert (
-        relevance.scores("Who had the tarts?", ["the knave", "the hatter"]).alone[1]
-        > relevance.scores("tarts").alone[1]
+        relevance.scores(
+            "Who had the tarts?", ["the knave", "the hatter"]
+        ).of_own_words[1]
+        > relevance.scores("tarts").of_own_words[1]
     )
     scores = relevance.scores(
         "Who stole the stolen tarts?", ["the queen", "the queen who baked"]
     )
-    assert scores.alone[1] > scores.alone[0]
+    assert scores.of_own_words[1] > scores.of_own_words[0]
     assert relevance.scores("Which is it?", ["the knave", "the hatter"]).has_matches
 
 

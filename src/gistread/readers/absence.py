@@ -145,6 +145,7 @@ def told_part(answer: str, absent: Collection[str] = ()) -> str:
     parts: list[str] = []
     for start, end in statement_spans(answer):
         statement = answer[start:end]
+        # The first piece of such a statement says that the book does not tell.
         if statement in absent:
             _, *further = _PIECE.split(statement)
             parts += [piece for piece in further if not may_say_not_found(piece)]

@@ -205,6 +205,7 @@ class Asking:
         filled = template.fill(**values, way_out=way_out, task=instruction)
         if not options.begun:
             return (Message("user", filled, cacheable_prefix),)
+        # To continue a cut answer, the model is shown it as its own.
         return (
             Message("user", filled),
             Message("assistant", options.begun),
@@ -430,8 +431,8 @@ class Asking:
     def _is_ending(self, usage: Usage) -> bool:
         """Whether an answer is so long that it should end with its sentence."""
         most = self.answer_tokens
-        ending = most - min(_ENDING_TOKENS, int(_ENDING_SHARE * most))
-        return self.options.model.is_believed and usage.generated > ending
+        ending = min(_ENDING_TOKENS, int(_ENDING_SHARE * most))
+        return self.options.model.is_believed and usage.generated > most - ending
 
     def _repeats_itself(self, text: str, piece: str) -> bool:
         """Whether an answer repeats itself; of a weak model, checked where a sentence ends."""
@@ -448,6 +449,7 @@ class Asking:
         """
         answer = _ANSWER_LABEL.sub("", text.strip())
         if not self.options.model.is_believed:
+            # What a weak model would add is worth little, so its answers are not continued.
             answer, _ = clean(without_repetition(answer), cut_off=finish != "end")
             return answer, "end"
         answer = without_control_tokens(answer).strip()
@@ -466,7 +468,7 @@ Reader = Callable[[Asking], ReaderEvents]
 
 def ends_before(text: str, piece: str) -> bool:
     """Whether a sentence, a list item or a paragraph ends where `piece` follows."""
-    # A reference may follow a full stop.
+    # A reference may follow a full stop, and it belongs to the sentence.
     if not piece.strip() or piece.lstrip().startswith("["):
         return False
     return bool(_SENTENCE_END.search(text)) or piece.startswith("\n")

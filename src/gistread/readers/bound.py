@@ -33,7 +33,7 @@ def parse_bound(text: str) -> Bound:
     Bound(unit='chapter', value='3.1')
     """
     unit, _, value = text.partition(":")
-    with suppress(ValueError):
+    with suppress(ValueError):  # Of `int` and `float`: what is no number is no place.
         if text == "here":
             return Bound("here")
         if text == "all":
@@ -44,8 +44,10 @@ def parse_bound(text: str) -> Bound:
             return Bound("page", int(value))
         if unit == "section" and int(value) >= 1:
             return Bound("section", int(value))
-        if text.endswith("%") and 0 <= float(text[:-1]) <= _ALL_PERCENT:
-            return Bound("percent", float(text[:-1]))
+        if text.endswith("%"):
+            percent = float(text.removesuffix("%"))
+            if 0 <= percent <= _ALL_PERCENT:
+                return Bound("percent", percent)
         if text.isdecimal():
             return Bound("offset", int(text))
     raise UsageError(
@@ -72,6 +74,7 @@ def offset_of(text: str, memory: "GistMemory", here: int) -> int | None:
                 raise UsageError(
                     f"There is no page {number}: the book has {book.page_count}."
                 )
+            # The bound is the end of the page.
             if number == book.page_count:
                 return len(book.text)
             return before_word(book.text, book.page_start(number + 1))
@@ -116,6 +119,7 @@ def chapter_index(book: "Book", name: str) -> int:
         if typed in known:
             return known.index(typed)
     with_words = [index for index, title in enumerate(titles) if typed in title]
+    # A number is in many titles: "3" in "Chapter 13".
     if with_words and not typed.isdecimal():
         return with_words[0]
     hint = "`gistread toc BOOK` lists the chapters."

@@ -144,7 +144,7 @@ def _told_elsewhere(
     for query in queries:
         scores = relevance.scores(REFERENCE.sub(" ", query))
         by_own_words = sorted(
-            range(len(passages)), key=scores.alone.__getitem__, reverse=True
+            range(len(passages)), key=scores.of_own_words.__getitem__, reverse=True
         )
         nearest = scores.order[:_FURTHER_PASSAGES] + by_own_words[:_FURTHER_PASSAGES]
         for index in nearest:

@@ -26,20 +26,24 @@ def closest_sentences(
     """
     book = memory.book
     spans = [span for start, end in places for span in sentences_of(book, start, end)]
+    query = question
     if passage is not None:
-        question = book.text[slice(*passage)]
+        start, end = passage
+        query = book.text[start:end]
         spans = [span for span in spans if not overlaps([passage], span)]
     sentences = [book.text[start:end] for start, end in spans]
-    alone = Relevance(sentences, book.language).scores(question).alone
-    padded = [0.0, *alone, 0.0]
+    alone = Relevance(sentences, book.language).scores(query).of_own_words
+    padded = [0.0, *alone, 0.0]  # The first and the last lack a neighbour.
     before, after = padded[:-2], padded[2:]
     scores = [
         own + _NEIGHBOUR_WEIGHT * (previous + following)
         for own, previous, following in zip(alone, before, after, strict=True)
     ]
-    nearest = sorted(range(len(spans)), key=lambda index: -scores[index])[:_MOST]
+    best_first = sorted(range(len(spans)), key=lambda index: -scores[index])
     least = _NEAR_THE_BEST * max(scores, default=0.0)
     chosen = [
-        index for index in nearest if scores[index] > 0 and scores[index] >= least
+        index
+        for index in best_first[:_MOST]
+        if scores[index] > 0 and scores[index] >= least
     ]
     return tuple(citation_of(spans[index], memory) for index in sorted(chosen))

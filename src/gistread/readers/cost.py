@@ -65,9 +65,11 @@ def answer_work(
     If the number varies, an upper bound.
     """
     share = 1.0 if upto is None else upto / max(1, len(memory.book.text))
+    # All in tokens
     book = TOKENS_PER_WORD * memory.book.words * share
-    page = TOKENS_PER_WORD * (memory.size.min_words + memory.size.max_words) / 2
-    pages = min(book, info.context_tokens, ReaderOptions().max_pages * page)
+    mean_page_words = (memory.size.min_words + memory.size.max_words) / 2
+    most_pages = ReaderOptions().max_pages * TOKENS_PER_WORD * mean_page_words
+    pages = min(book, info.context_tokens, most_pages)
     all_gists = TOKENS_PER_WORD * memory.gist_words * share
     gists = min(info.context_tokens - pages, all_gists)
     written = 0.0  # Besides the answer

@@ -289,9 +289,8 @@ class Answered(ReaderEvent):
     # Further places of the book from which facts in the prompt were taken
     noted: tuple[tuple[int, int], ...] = ()
     gists: tuple[int, ...] = ()  # Pages whose gists were in the prompt of the answer
-    marks: tuple[
-        AnswerMark, ...
-    ] = ()  # Parts of the answer that the text lacks, in order
+    # Parts of the answer that the text lacks, in order
+    marks: tuple[AnswerMark, ...] = ()
     # Passages or pages that the model cites as [1], [2] … in the answer
     cited: tuple[tuple[int, int], ...] = ()
     # Why the answer ends; unless it is "end", the answer is cut off and can be continued

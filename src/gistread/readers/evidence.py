@@ -206,14 +206,15 @@ class Evidence:
         quotations = _quotations_of(statement)
         shared = [weights.shared_with(sentence) for sentence in self._sentences]
         alone = [sum(weights.by_term[term] for term in terms) for terms in shared]
-        padded = [0.0, *alone, 0.0]
+        # Of the sentence before and after each; the first and the last lack one.
+        before, after = [0.0, *alone[:-1]], [*alone[1:], 0.0]
         scored: list[tuple[Citation, float]] = []
         for index, sentence in enumerate(self._sentences):
             if not alone[index]:
                 continue
             if places and not overlaps(places, sentence.place):
                 continue
-            neighbours = padded[index] + padded[index + 2]
+            neighbours = before[index] + after[index]
             score = alone[index] + _NEIGHBOUR_WEIGHT * neighbours / 2
             citation = citation_of(sentence.place, self._memory)
             score *= _weight_of(
@@ -223,6 +224,7 @@ class Evidence:
                 score *= _QUESTION_ONLY_WEIGHT
             if quotations:
                 letters = _letters_of(citation.quote)
+                # A quotation is as good as all words of the statement.
                 if any(quotation in letters for quotation in quotations):
                     score += sum(weights.by_term.values())
             scored.append((citation, score))

@@ -108,12 +108,12 @@ class _Passages:
         seen: list[Passage] = []
         looks = self._looks()
         for look in range(looks):
-            rest = [
+            unseen = [
                 place for place in self.ranked.passages if not overlaps(seen, place)
             ]
             self.withheld.clear()
-            may_look_again = look + 1 < looks
-            async with aclosing(self._look(rest, seen, may_look_again)) as stream:
+            looking = self._look(unseen, seen, may_look_again=look + 1 < looks)
+            async with aclosing(looking) as stream:
                 async for event in stream:
                     yield event
             if not self.withheld:
@@ -139,6 +139,7 @@ class _Passages:
         self,
         candidates: Sequence[Passage],
         seen: Sequence[Passage],
+        *,
         may_look_again: bool,
     ) -> ReaderEvents:
         """Show as many of the candidates as fit, and answer from them.
@@ -150,25 +151,16 @@ class _Passages:
         async with aclosing(self._select(candidates, is_first=is_first)) as stream:
             async for proposed in stream:
                 yield proposed
-        shown = text.shown
         pinned = steering.pinned - steering.refused
-        if is_first:
-            yield text.started(shown)
-            for number in sorted(pinned):
-                for place in places_of(text.memory, {number}):
-                    yield opening_event(number, place, shown, events.OpenedBy.PERSON)
-        new = self._new_pages(pinned)
-        reasons = await asyncio.to_thread(text.why_shown, new)
-        for number in new:
-            self.opened.append(number)
-            yield events.LookedUp(number, len(self.opened), reasons[number])
-            yield events.Expanded(number, events.OpenedBy.AGENT)
+        async with aclosing(self._report_shown(pinned, is_first=is_first)) as stream:
+            async for event in stream:
+                yield event
         shows_all = self._shows_all(candidates)
         reason = events.StopReason.WINDOW
         if shows_all:
             reason = events.StopReason.NOTHING_LEFT
         opened = {*self.opened, *pinned}
-        answered = text.answer(shown, tuple(self.opened), opened)
+        answered = text.answer(text.shown, tuple(self.opened), opened)
         ending = _after_stop(events.Stopped(reason), answered, text, seen)
         if may_look_again and not shows_all:
             ending = _unless_not_found(
@@ -180,6 +172,22 @@ class _Passages:
         async with aclosing(ending) as stream:
             async for event in stream:
                 yield event
+
+    async def _report_shown(self, pinned: set[int], *, is_first: bool) -> ReaderEvents:
+        """Report the pages of the selected passages as opened. `pinned`: by the user."""
+        text = self.text
+        if is_first:
+            yield text.started(text.shown)
+            for number in sorted(pinned):
+                for place in places_of(text.memory, {number}):
+                    by = events.OpenedBy.PERSON
+                    yield opening_event(number, place, text.shown, by)
+        new = self._new_pages(pinned)
+        reasons = await asyncio.to_thread(text.why_shown, new)
+        for number in new:
+            self.opened.append(number)
+            yield events.LookedUp(number, len(self.opened), reasons[number])
+            yield events.Expanded(number, events.OpenedBy.AGENT)
 
     async def _select(
         self, candidates: Sequence[Passage], *, is_first: bool
@@ -254,21 +262,24 @@ async def _unless_not_found(
             match event:
                 case events.AnswerDelta(piece):
                     draft += piece
-                    is_answer = is_answer or _is_surely_answer(draft, judges_absence)
+                    is_answer = is_answer or _is_surely_answer(
+                        draft, judges_absence=judges_absence
+                    )
                 case events.Restarted():
                     draft = ""
                 case events.Answered(found=found):
                     is_answer = is_answer or found or steering.stop
-            if is_answer:
+            if is_answer:  # From now on, each event is yielded at once.
                 for earlier in withheld:
                     yield earlier
                 withheld.clear()
 
 
-def _is_surely_answer(draft: str, judges_absence: bool) -> bool:
+def _is_surely_answer(draft: str, *, judges_absence: bool) -> bool:
     """Whether the beginning of an answer shows that it is not "not found"."""
     if len(draft) < _DECISIVE_CHARACTERS or says_not_found(draft):
         return False
+    # A model that judges absence finds it at the end also in words of doubt.
     if not judges_absence or len(draft) >= _UNDECIDED_CHARACTERS:
         return True
     return not may_say_not_found(draft)

@@ -214,6 +214,7 @@ async def _plan(search: _Search) -> list[Element]:
     sampling = Sampling(_PLAN_TOKENS, repeat_penalty=REPEAT_PENALTY)
     reply = await search.complete(prompt, sampling)
     lines = [line.strip() for line in reply.splitlines() if line.strip()]
+    # A model that writes nothing has the question for a plan.
     search.plan = "\n".join(lines)[:_PLAN_CHARACTERS] or search.question
     elements = list(search.graph.values())
     # The words of the question count twice.
@@ -443,6 +444,7 @@ async def _neighbour(search: _Search, path: _Path) -> Element | None:
         for key in path.element.neighbours
         if key in search.graph and key not in path.visited
     ]
+    # One whose facts the path knows already tells nothing more.
     new = [element for element in unvisited if not path.known.issuperset(element.facts)]
     nearest = await asyncio.to_thread(_nearest_elements, search, new)
     prompt = partial(

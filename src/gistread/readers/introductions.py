@@ -44,7 +44,9 @@ def introductions(question: str, memory: GistMemory) -> Introductions | None:
     About 1 s for War and Peace.
     """
     match = pattern("asks_who").fullmatch(question)
-    words = match["name"].split() if match else []
+    if match is None:
+        return None
+    words = match["name"].split()
     content = [word for word in words if word.lower() not in _SMALL]
     if not content:
         return None
@@ -113,10 +115,10 @@ def _by_text(name: str, book: Book) -> Introductions:
         if first is None:
             continue
         if supports_names(book):
-            forms = [
-                Form(written, starts, array("B", bytes(len(starts))))
-                for written, starts in mentions.items()
-            ]
+            forms: list[Form] = []
+            for written, starts in mentions.items():
+                no_contexts = array("B", bytes(len(starts)))
+                forms.append(Form(written, starts, no_contexts))
             ranked = telling_sentences(form, forms, book)
             if ranked[0].tells:
                 return _introduced(name, ranked)
@@ -160,11 +162,11 @@ def names_to_learn(book: Book, user_data: UserData) -> list[tuple[Entity, Passag
         return []
     view = index_of(book).upto(end, user_data.name_corrections(book.sha256))
     common = [entity for entity in view.entities if entity.count >= _LEAST_MENTIONS]
-    return [
-        (entity, place)
-        for entity in common[:_MOST_NAMES]
-        for place in introducing_sentences(entity, view.book)[:1]
-    ]
+    names: list[tuple[Entity, Passage]] = []
+    for entity in common[:_MOST_NAMES]:
+        sentences = introducing_sentences(entity, view.book)  # At most one
+        names += [(entity, sentence) for sentence in sentences]
+    return names
 
 
 def _end_of_names(book: Book, user_data: UserData) -> int:

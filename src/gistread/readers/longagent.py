@@ -48,6 +48,11 @@ class _Report:
     answer: str  # Empty if the chunks have none
 
     @property
+    def first_member(self) -> int:
+        """The number of the member of the first chunk, from 1."""
+        return self.chunks[0] + 1
+
+    @property
     def parts(self) -> str:
         noun = "Part" if len(self.chunks) == 1 else "Parts"
         numbers = " and ".join(str(chunk + 1) for chunk in self.chunks)
@@ -60,7 +65,8 @@ class _Team(answering.Asking):
 
     chunk_tokens: int = 0  # Longest chunk
     chunks: list[Span] = field(default_factory=list)
-    max_reports: int = 0  # Reports of one round that fit the leader's window
+    # Reports of one round, so that those of all rounds fit the leader's window
+    max_reports: int = 0
     # Each question to the members, with the reports shown to the leader
     history: list[tuple[str, list[_Report]]] = field(default_factory=list)
 
@@ -98,22 +104,8 @@ class _Team(answering.Asking):
 
 async def longagent(asking: answering.Asking) -> events.ReaderEvents:
     """Answer from the whole book, chunk by chunk."""
-    team = _Team.of(asking)
     memory = asking.memory
-    engine = asking.engine
-    answer_tokens = max(_REPORT_TOKENS, team.answer_tokens)
-    window = engine.info.context_tokens
-    question_tokens = await engine.count(team.question)
-    room = window - answer_tokens - _TASK_TOKENS
-    # Two chunks fit the window with a question.
-    chunk_room = (room - max(_QUESTION_TOKENS, question_tokens)) // 2
-    if chunk_room < _TASK_TOKENS:
-        needed = window - answer_tokens - 2 * chunk_room + 2 * _TASK_TOKENS
-        raise PromptTooLongError(needed, answer_tokens, window)
-    team.chunk_tokens = min(MAX_CHUNK_TOKENS, chunk_room)
-    reports_in_room = (room - question_tokens) // (ROUNDS * _REPORT_TOKENS)
-    team.max_reports = max(2, reports_in_room)
-    team.chunks = await chunks_to_read(team, team.chunk_tokens)
+    team = await _form_team(asking)
     yield events.Started(
         NAME,
         len(memory.read_entries),
@@ -152,6 +144,26 @@ async def longagent(asking: answering.Asking) -> events.ReaderEvents:
     yield events.Stopped(reason)
     async for event in _answer(team):
         yield event
+
+
+async def _form_team(asking: answering.Asking) -> _Team:
+    """Give each member a chunk. Raises PromptTooLongError."""
+    team = _Team.of(asking)
+    engine = asking.engine
+    answer_tokens = max(_REPORT_TOKENS, team.answer_tokens)
+    window = engine.info.context_tokens
+    question_tokens = await engine.count(team.question)
+    room = window - answer_tokens - _TASK_TOKENS
+    # Two chunks fit the window with a question.
+    chunk_room = (room - max(_QUESTION_TOKENS, question_tokens)) // 2
+    if chunk_room < _TASK_TOKENS:
+        needed = window - answer_tokens - 2 * chunk_room + 2 * _TASK_TOKENS
+        raise PromptTooLongError(needed, answer_tokens, window)
+    team.chunk_tokens = min(MAX_CHUNK_TOKENS, chunk_room)
+    reports_in_room = (room - question_tokens) // (ROUNDS * _REPORT_TOKENS)
+    team.max_reports = max(2, reports_in_room)  # Two, to be compared
+    team.chunks = await chunks_to_read(team, team.chunk_tokens)
+    return team
 
 
 async def _ask_members(
@@ -223,8 +235,8 @@ async def _resolve(
         first, second = larger[0], smaller[0]
         common = await _read_together(team, question, first, second)
         result = common or first
-        members = first.chunks[0] + 1, second.chunks[0] + 1
-        yield events.Shared(members, result.chunks[0] + 1, result.answer)
+        members = first.first_member, second.first_member
+        yield events.Shared(members, result.first_member, result.answer)
         replaced = [*larger, *smaller] if common else smaller
         for report in replaced:
             reports.remove(report)

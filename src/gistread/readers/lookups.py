@@ -171,23 +171,22 @@ async def _lay_out(search: Search, max_pages: int) -> tuple[Sequence[Node], set[
     Raises PromptTooLongError.
     """
     memory = search.memory
-    engine = search.engine
-    window = engine.info.context_tokens
-    room = window - await search.tokens_needed("")
+    window = search.engine.info.context_tokens
+    task_and_answer = await search.tokens_needed("")
+    room = window - task_and_answer
     if room < 0:
         answer_tokens = search.answer_tokens
-        raise PromptTooLongError(window - room - answer_tokens, answer_tokens, window)
+        task = task_and_answer - answer_tokens
+        raise PromptTooLongError(task, answer_tokens, window)
     opened: set[int] = set()
     for number in sorted(search.steering.pinned - search.steering.refused):
         if not 1 <= number <= len(memory.entries):
             continue
-        needed = await engine.count(render(memory, (), [number]))
+        needed = await search.engine.count(render(memory, (), [number]))
         if needed <= room:
             opened.add(number)
             room -= needed
-    words = sum(entry.page.words for entry in memory.entries)
-    mean_words = words / len(memory.entries)
-    page_tokens = round(TOKENS_PER_WORD * mean_words) + _TAG_TOKENS
+    page_tokens = _mean_page_tokens(memory)
     pages = page_by_page(memory)
     usual_pages = min(max_pages, PAGES_OPEN)
     if await _gists_fit(search, pages, opened, room - usual_pages * page_tokens):
@@ -196,9 +195,17 @@ async def _lay_out(search: Search, max_pages: int) -> tuple[Sequence[Node], set[
     with_pages_to_open = room - min(max_pages * page_tokens, room // 2)
     segments = await _fitting_segments(search, opened, (with_pages_to_open, room))
     if not segments:
+        # The pinned pages alone, as many as fit.
         while opened and await _measured(search, (), opened) > window:
             opened.remove(max(opened))
     return segments, opened
+
+
+def _mean_page_tokens(memory: GistMemory) -> int:
+    """About the tokens of an open page with its tag."""
+    words = sum(entry.page.words for entry in memory.entries)
+    mean_words = words / len(memory.entries)
+    return round(TOKENS_PER_WORD * mean_words) + _TAG_TOKENS
 
 
 async def _measured(
@@ -248,7 +255,8 @@ async def _fitting_segments(
             surplus = await _measured(search, segments, opened) - window
             if surplus <= 0:
                 return segments
-            budget -= max(surplus, budget // _STEPS_TO_FIT, 1)
+            least_step = max(budget // _STEPS_TO_FIT, 1)
+            budget -= max(surplus, least_step)
     return ()
 
 

@@ -83,6 +83,7 @@ class _Walk(Asking):
         Raises PromptTooLongError.
         """
         window = self.engine.info.context_tokens
+        # The top is the whole book, and a page (level 0) is shown in full.
         lines = [f"- {node.summary.text}" for node in self.path[1:] if node.level]
         for number, note in sorted(self.notes.items()):
             lines.append(f"- Page {number}: {note}")
@@ -189,8 +190,8 @@ async def memwalker(asking: Asking) -> events.ReaderEvents:
     yield events.Started(
         NAME, len(memory.read_entries), memory.estimated_pages, memory.complete
     )
-    for stage in (_prepare_tree, _walk_down):
-        async with aclosing(stage(walk)) as stream:
+    for phase in (_prepare_tree, _walk_down):
+        async with aclosing(phase(walk)) as stream:
             async for event in stream:
                 yield event
     yield events.Stopped(walk.ended)
@@ -242,6 +243,7 @@ async def _prepare_tree(walk: _Walk) -> events.ReaderEvents:
     building = tree.build(memory, walk.engine, Priority.INTERACTIVE)
     async with aclosing(building) as builder:
         async for progress in builder:
+            # `build` counts from the first summary, also those that were made before.
             done = max(remaining.done, progress.done)
             yield events.Prepared("summaries", done, progress.total)
             walk.usage = progress.usage

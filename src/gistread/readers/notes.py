@@ -92,20 +92,10 @@ class _Notebook:
 
 async def notes(asking: Asking) -> ReaderEvents:
     """Answer from the whole book, read for this question."""
-    memory, engine = asking.memory, asking.engine
-    window = engine.info.context_tokens
-    note_tokens = min(_CHUNK_NOTE_TOKENS, window // _WINDOW_SHARE)
-    answer_tokens = max(note_tokens, asking.answer_tokens)
-    question_tokens = await engine.count(asking.question)
-    room = window - answer_tokens - _TASK_TOKENS - question_tokens
-    least_room = 2 * _TASK_TOKENS
-    if room < least_room:
-        needed = question_tokens + _TASK_TOKENS + least_room
-        raise PromptTooLongError(needed, answer_tokens, window)
-    chunk_tokens = min(CHUNK_TOKENS, room // 2)
-    parts = await chunks_to_read(asking, chunk_tokens)
-    usual_room = _notebook_tokens(asking.question)
-    notebook = _Notebook(min(room - chunk_tokens, usual_room))
+    memory = asking.memory
+    sizes = await _sizes_for(asking)
+    parts = await chunks_to_read(asking, sizes.chunk_tokens)
+    notebook = _Notebook(sizes.notebook_tokens)
     yield Started(
         NAME,
         len(memory.read_entries),
@@ -119,36 +109,64 @@ async def notes(asking: Asking) -> ReaderEvents:
         if asking.steering.stop:
             reason = StopReason.PERSON
             break
-        reading = _read_chunk(asking, notebook, (start, end), note_tokens)
+        reading = _read_chunk(asking, notebook, (start, end), sizes.note_tokens)
         async with aclosing(reading) as noted:
             async for event in noted:
                 yield event
         yield PartRead(number, len(parts), start, end)
-    text = notebook.text(numbered=asking.is_asked_to_cite)
     if notebook.dropped:
         count = len(notebook.dropped)
         message = f"The first {count} notes were dropped to make room for later ones."
         yield Noted(message, 0, 0)
     yield Stopped(reason)
+    async with aclosing(_answer(asking, notebook)) as answered:
+        async for event in answered:
+            yield event
 
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """How the window is shared out."""
+
+    chunk_tokens: int
+    note_tokens: int  # Longest note on one chunk
+    notebook_tokens: int
+
+
+async def _sizes_for(asking: Asking) -> _Sizes:
+    """Room for a chunk and all notes beside question and answer. Raises PromptTooLongError."""
+    engine = asking.engine
+    window = engine.info.context_tokens
+    note_tokens = min(_CHUNK_NOTE_TOKENS, window // _WINDOW_SHARE)
+    answer_tokens = max(note_tokens, asking.answer_tokens)
+    question_tokens = await engine.count(asking.question)
+    room = window - answer_tokens - _TASK_TOKENS - question_tokens
+    least_room = 2 * _TASK_TOKENS
+    if room < least_room:
+        needed = question_tokens + _TASK_TOKENS + least_room
+        raise PromptTooLongError(needed, answer_tokens, window)
+    chunk_tokens = min(CHUNK_TOKENS, room // 2)
+    is_list = kind_of(asking.question) is Kind.LIST
+    # A list from the whole book needs more.
+    usual_notebook = 2 * CHUNK_TOKENS if is_list else CHUNK_TOKENS
+    notebook_tokens = min(room - chunk_tokens, usual_notebook)
+    return _Sizes(chunk_tokens, note_tokens, notebook_tokens)
+
+
+async def _answer(asking: Asking, notebook: _Notebook) -> ReaderEvents:
+    """Answer from the notes."""
+    text = notebook.text(numbered=asking.is_asked_to_cite)
     chunks = {note.chunk for note in (*notebook.dropped, *notebook.notes)}
     draft = Answered(
         found=bool(notebook.notes),
         compression_rate=asking.compression_rate(count_words(text)),
-        seen=tuple(join(chunks, memory.book)),
+        seen=tuple(join(chunks, asking.memory.book)),
     )
     prompt = asking.answer_prompt("notes_answer", notes=text or _NONE)
     sources = [note.source for note in notebook.notes]
     numbered = asking.to_cite(enumerate(sources, start=1))
     async for event in asking.answer_from(draft, text, prompt, numbered):
         yield event
-
-
-def _notebook_tokens(question: str) -> int:
-    """Room for the notes. A list from the whole book needs more."""
-    if kind_of(question) is Kind.LIST:
-        return 2 * CHUNK_TOKENS
-    return CHUNK_TOKENS
 
 
 async def _read_chunk(
@@ -189,6 +207,7 @@ async def _read_chunk(
             await notebook.add(_Note(item, place, source), asking.engine)
             noted.append(item)
             yield Noted(item, start, end)
+        # A continuation that repeats earlier notes would go on with that.
         if not is_cut or not new:
             return
     yield Noted(CUT, start, end)

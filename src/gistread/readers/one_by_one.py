@@ -153,7 +153,7 @@ class _Search:
         try:
             choice = await self.text.engine.choose(prompt, [vote.answer, not_told])
         except NoChoiceError:
-            return True
+            return True  # The model does not object.
         self.text.usage += choice.usage
         chooses_answer = choice.index == 0
         if choice.probability is None:
@@ -214,9 +214,11 @@ def _sources_of(
 def budget_of(asking: Asking) -> int:
     """Tokens of one look: what is evaluated within the time to the first word."""
     options = asking.options
+    if options.budget_tokens:
+        return options.budget_tokens
     readable = readable_tokens(asking.engine.info, options.first_word_s)
     most = _PASSAGE_TOKENS * options.model.passages
-    return options.budget_tokens or min(most, max(_LEAST_TOKENS, readable))
+    return min(most, max(_LEAST_TOKENS, readable))
 
 
 async def nearest_that_fit(asking: Asking, wide: Sequence[Passage]) -> list[Passage]:

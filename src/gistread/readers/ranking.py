@@ -59,30 +59,33 @@ def rank(
         context=retrieval_context(thread),
         weights=_weights(question, passages, book),
     )
-    order = scores.order
     # Notes, and an imprint that is searched, count only if they share a word with the question.
     story = range(front_matter_end(book), back_matter_start(book))
-    fitting = [
-        index for index in order if scores.alone[index] or passages[index][0] in story
-    ]
-    ordered = [passages[index] for index in fitting or order]
+    fitting: list[int] = []
+    for index in scores.order:
+        start, _ = passages[index]
+        if start in story or scores.of_own_words[index]:
+            fitting.append(index)
+    # A book may be all front matter.
+    ordered = [passages[index] for index in fitting or scores.order]
     introduced = None if choices else introductions(question, memory)
     if introduced:
-        # The passages with the introducing sentence first
+        # The passages with the introducing sentence first; the sort keeps the order of others.
         ordered.sort(key=lambda place: not overlaps(introduced.sentences, place))
-    pages = _pages_near(passages, scores.around, memory)
+    pages = _pages_near(passages, scores.with_neighbours, memory)
     return Ranked(tuple(ordered), pages, scores.has_matches, introduced)
 
 
 def _pages_near(
-    passages: Sequence[Passage], around: Sequence[float], memory: GistMemory
+    passages: Sequence[Passage], scores: Sequence[float], memory: GistMemory
 ) -> tuple[int, ...]:
-    """The numbers of the pages with related passages, by the scores `around` them, best first."""
+    """The numbers of the pages with related passages, by the scores of these, best first."""
     numbers: dict[int, None] = {}
-    for index in sorted(range(len(passages)), key=lambda index: -around[index]):
+    best_first = sorted(range(len(passages)), key=lambda index: -scores[index])
+    for index in best_first:
         start, _ = passages[index]
         page = memory.page_at(start)
-        if page and around[index] > 0:
+        if page and scores[index] > 0:
             numbers[page.number] = None
     return tuple(numbers)
 
@@ -138,16 +141,16 @@ def _part_weights(
     question: str, passages: Sequence[Passage], book: Book
 ) -> list[float]:
     """Higher weights for the end or the beginning of the book, if the question is about it."""
-    length = max(1, len(book.text)) * _PART
+    part_length = max(1, len(book.text)) * _PART
     if pattern("asks_how_it_ends").search(question):
         distances = [len(book.text) - start for start, _ in passages]
     elif pattern("asks_how_it_begins").search(question):
         distances = [start for start, _ in passages]
     else:
         return [1.0] * len(passages)
-    return [
-        1 + _PART_WEIGHT * max(0.0, 1 - distance / length) for distance in distances
-    ]
+    # The weight falls with the distance, to the usual one where the part ends.
+    nearness = [max(0.0, 1 - distance / part_length) for distance in distances]
+    return [1 + _PART_WEIGHT * share for share in nearness]
 
 
 def _quantity_weights(

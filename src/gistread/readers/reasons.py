@@ -81,6 +81,7 @@ class Reasons:
             shared = self._words_in(parts, stems)
             if shared:
                 return f"because it has {shared}"
+        # A telling word nearby is a better reason than a verb that is on every page.
         around = [(max(0, start - _AROUND), end + _AROUND) for start, end in parts]
         near = self._words_in(around, self._of_question)
         if near:
@@ -175,6 +176,7 @@ def _parts_of(place: Passage, sections: Sections) -> Iterable[tuple[int, Passage
         section = sections.at(start)
         if section is None:
             return
+        # What follows the last section counts as part of it.
         part_end = min(end, section.end) if section.end > start else end
         yield section.number, (start, part_end)
         start = part_end

@@ -45,6 +45,7 @@ class References:
         if not self._numbered:
             return piece
         text = self._pending + piece
+        # A reference that is not whole yet waits for the next pieces.
         begun = pattern("reference_begun").search(text)
         final_end = begun.start() if begun else len(text)
         final, self._pending = text[:final_end], text[final_end:]
@@ -81,8 +82,10 @@ def _numbers_in(reference: str) -> list[int]:
     numbers: dict[int, None] = {}
     # A number, and the last of a range
     for first, last in re.findall(r"(\d+)(?:\s*[-–]\s*(\d+))?", reference):
-        range_end = min(int(last or first), int(first) + _LONGEST_RANGE)
-        numbers |= dict.fromkeys(range(int(first), range_end + 1))
+        range_start = int(first)
+        range_end = int(last) if last else range_start
+        range_end = min(range_end, range_start + _LONGEST_RANGE)
+        numbers |= dict.fromkeys(range(range_start, range_end + 1))
     return list(numbers)
 
 

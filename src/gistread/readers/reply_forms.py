@@ -49,6 +49,7 @@ def read_words(reply: str) -> str:
     match = _WORDS.search(reply)
     if match is None:
         return ""
+    # A string of JSON has quotation marks and line breaks after a backslash.
     plain = match[1].replace('\\"', "”").replace("\\n", " ").replace("\\", "")
     words = " ".join(plain.split()).strip(" .,;")
     is_cut_off = not match[2]

@@ -43,6 +43,7 @@ _TOKENS = 1024
 _REACH = 6_000  # Characters before and after the selection that may be shown
 _MOST_WORDS = 60  # Longest selection that the question repeats in full
 _SHORT_WORDS = 8
+_TRANSLATION_GROWTH = 2  # A translation may have this many times the tokens
 _AFTER_WEIGHT = 2  # Of distances after a selection: the text before it explains more
 
 
@@ -117,11 +118,11 @@ async def _answer(
 ) -> ReaderEvents:
     """Answer from the selection, the `introduced` sentences and the text `near`."""
     options = text.options
-    nearest = near[:1]
+    nearest = near[:1]  # The passage of the selection
     introducing = [place for place in introduced if not overlaps(nearest, place)]
     others = [place for place in near[1:] if not overlaps(introducing, place)]
     assert options.selection is not None
-    if not options.wording:
+    if not options.wording:  # An adapter was not trained on marked text.
         around = "".join(text.memory.book.text[start:end] for start, end in near)
         text.marked = Marked.in_text(options.selection, around)
     tokens = min(options.budget_tokens or _TOKENS, options.model.passage_tokens)
@@ -163,7 +164,7 @@ async def _translation(question: str, selection: Span, text: BookText) -> Reader
     start, end = selection
     words = text.memory.book.text[start:end].strip()
     prompt = user_prompt("translate", text=words, question=question)
-    most = max(text.answer_tokens, 2 * await engine.count(words))
+    most = max(text.answer_tokens, _TRANSLATION_GROWTH * await engine.count(words))
     needed = await engine.measure(prompt)
     window = engine.info.context_tokens
     if needed + most > window:

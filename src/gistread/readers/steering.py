@@ -11,8 +11,8 @@ from gistread.readers.events import Proposed, Refused
 class Steps(StrEnum):
     """Who decides which pages are looked up."""
 
-    ALONE = "alone"  # The reader
-    ASK = "ask"  # The user
+    ALONE = "alone"  # The reader alone: the user is not asked
+    ASK = "ask"  # The user, who is asked about each
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Steering:
             self.decision = Decision()
             needs_no_decision = self.stop or self.steps is Steps.ALONE
             if needs_no_decision or self._has_decided(proposal.pages):
-                return
+                return  # `decision` accepts.
             self.proposal = proposal
             self._decided = asyncio.get_running_loop().create_future()
             try:
@@ -80,6 +80,7 @@ class Steering:
             if self.decision.refuses or refused:
                 yield Refused(refused, new, proposal.path)
             self.pinned.update(new)
+            # Who names a page that was refused before wants it now.
             self.refused.difference_update(self.decision.pages)
 
     def _has_decided(self, pages: Collection[int]) -> bool:

@@ -60,9 +60,9 @@ def check(
     gists: Sequence[int] = (),
 ) -> tuple[Statement, ...]:
     """The statements of an answer, checked against these places and the gists of these pages."""
-    check = _Check(question, memory, places, gists)
+    checker = _Checker(question, memory, places, gists)
     return tuple(
-        check.statement(answer, start, end) for start, end in statement_spans(answer)
+        checker.statement(answer, start, end) for start, end in statement_spans(answer)
     )
 
 
@@ -90,7 +90,7 @@ def _fits(statement: str, question: str, words: int) -> bool:
     return True
 
 
-class _Check:
+class _Checker:
     """Checks statements against windows of three consecutive sentences of the text."""
 
     def __init__(
@@ -106,19 +106,12 @@ class _Check:
         self._question = question
         self._of_question = self._content(question)
         self._windows: list[list[Sentence]] = []
-        texts = [memory.book.text[start:end] for start, end in places]
         for start, end in places:
             self._add(self._sentences_of(start, end))
         for number in gists:
-            entry = memory.entry(number)
-            text = entry.gist.text
-            texts.append(text)
-            page = entry.page.start, entry.page.end
-            sentences = [
-                Sentence(page, self._content(text[start:end]), is_gist=True)
-                for start, end in sentence_spans(text)
-            ]
-            self._add(sentences)
+            self._add(self._sentences_of_gist(number))
+        texts = [memory.book.text[start:end] for start, end in places]
+        texts += [memory.entry(number).gist.text for number in gists]
         self._text = "\n".join(texts)
         # All terms of the text
         self._known = frozenset[str]().union(*map(_terms_of, self._windows))
@@ -141,7 +134,7 @@ class _Check:
         words = self._terms.words(text)
         if not _fits(text, self._question, len(words)):
             return False
-        if not new:
+        if not new:  # "Yes", or words of the question
             asks_for_more = pattern("asks_for_more").match(self._question)
             return not (asks_for_more and self._only_repeats(text))
         if new <= self._names_and_numbers:
@@ -179,6 +172,16 @@ class _Check:
         for first in range(windows):
             self._windows.append(sentences[first : first + _WINDOW_SENTENCES])
 
+    def _sentences_of_gist(self, number: int) -> list[Sentence]:
+        """The sentences of a page's gist; the place of each is that of the page."""
+        entry = self._memory.entry(number)
+        gist = entry.gist.text
+        page = entry.page.start, entry.page.end
+        return [
+            Sentence(page, self._content(gist[start:end]), is_gist=True)
+            for start, end in sentence_spans(gist)
+        ]
+
     def _sentences_of(self, start: int, end: int) -> list[Sentence]:
         book = self._memory.book
         return [
@@ -211,7 +214,7 @@ class _Check:
         """Whether a window with these words also has enough words of the question."""
         windows = [_terms_of(window) for window in self._windows]
         most = max((len(self._of_question & terms) for terms in windows), default=0)
-        if most == 0:
+        if most == 0:  # The text has other words for what is asked.
             return True
         return any(
             len(self._of_question & terms) > _LEAST_SHARE * most

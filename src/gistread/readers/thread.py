@@ -117,7 +117,7 @@ def begun_answer(question: str, thread: Sequence[QuestionAnswer]) -> BegunAnswer
     """
     if not pattern("asks_to_go_on").fullmatch(question):
         return None
-    # The answer may have been continued before.
+    # The answer may have been continued before: its first piece is that of another question.
     pieces: list[str] = []
     for index in reversed(range(len(thread))):
         exchange = thread[index]
@@ -158,7 +158,7 @@ def with_thread(
         if room <= 0 or (shown and room < len(answer_words)):
             break
         shown_words = answer_words[:room][: limits.answer_words]
-        room -= len(answer_words)
+        room -= len(answer_words)  # An answer that is cut leaves no room.
         if len(shown_words) < len(answer_words):
             shown_words.append("…")
         earlier_question, answer = " ".join(question_words), " ".join(shown_words)

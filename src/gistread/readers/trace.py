@@ -136,8 +136,9 @@ def _step(sign: str, *pieces: Piece) -> Step:
             text += piece
             continue
         words, target = piece
-        links.append(Link(len(text), len(text) + len(words), target))
+        start = len(text)
         text += words
+        links.append(Link(start, len(text), target))
     return Step(text, sign, links[0].target if links else None, tuple(links))
 
 
@@ -145,7 +146,7 @@ def _pages(numbers: Iterable[int]) -> list[Piece]:
     """`sections 3, 5–7`, each number linked."""
     runs = ranges(numbers)
     count = sum(last - first + 1 for first, last in runs)
-    pieces: list[Piece] = ["section " if count == 1 else "sections "]
+    pieces: list[Piece] = [agreeing(count, "section ", "sections ")]
     for index, (first, last) in enumerate(runs[:_LISTED]):
         if index:
             pieces.append(", ")
@@ -222,9 +223,8 @@ def _step_of_tree(event: ReaderEvent) -> Step | None:
         case events.TurnedBack(level=level, first=first, last=last, told=is_told):
             pages = _pages(range(first, last + 1))
             if level:
-                if not is_told:
-                    pages.append(": no answer there")
-                return _step("×", "back from ", *pages)
+                why = "" if is_told else ": no answer there"
+                return _step("×", "back from ", *pages, why)
             if is_told:
                 return None
             return _step("×", *pages, " has no answer")
@@ -298,6 +298,7 @@ def summary_of(trace: Sequence[ReaderEvent], places: Places) -> str:
         parts.append(_read_words(passages, places))
     if parts:
         return " · ".join(parts)
+    # The last step stands for all.
     for event in reversed(trace):
         step = step_of(event, places)
         if step and not isinstance(event, events.Started):
@@ -472,7 +473,7 @@ def _step_of_shown(
     shown: Sequence[tuple[int, int]], places: Places, reasons: Sequence[str] = ()
 ) -> Step:
     """The passages that were shown; those outside of sections each with its reason."""
-    reason_of = dict(zip(shown, reasons, strict=False))
+    reason_of = dict(zip(shown, reasons, strict=False))  # Perhaps none has a reason.
     passages = [(start, end) for start, end in shown if end > start]
     if not passages:
         return Step("read no passage of the book", "¶")
@@ -486,6 +487,7 @@ def _step_of_shown(
         if index:
             pieces.append(" · ")
         pieces.append((name, ToPlace(*place)))
+        # A section that was read is a step of its own, with its reason.
         if name.endswith("%"):
             pieces.append(with_reason("", reason_of.get(place, "")))
     if len(by_name) > _LISTED:

@@ -1,6 +1,6 @@
 """The steps behind an answer, one section each, through which the user can walk."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gistread.memory.model import GistMemory
@@ -48,26 +48,27 @@ def walk_of(
     sections = Sections(memory)
     trace = tuple(trace)
     cited = _cited_by_section(citations, sections)
-    steps: dict[int, WalkStep] = {}
-    for shown in _shown_in(trace, sections):
-        if shown.number not in left_out:
-            sentences = tuple(sorted(cited.get(shown.number, ())))
-            steps.setdefault(shown.number, replace(shown, cited=sentences))
-    for number, places in sorted(cited.items()):
-        if number in left_out:
-            continue
-        ((start, end),) = sections.places_of([number])
-        sentences = tuple(sorted(places))
-        steps.setdefault(number, WalkStep(number, start, end, cited=sentences))
+    candidates = [*_shown_in(trace, sections), *_steps_to(cited, sections)]
+    steps: dict[int, WalkStep] = {}  # By section: what was shown of it comes first
+    for step in candidates:
+        if step.number not in left_out:
+            sentences = tuple(sorted(cited.get(step.number, ())))
+            steps.setdefault(step.number, replace(step, cited=sentences))
     refused = [
-        WalkStep(number, start, end, is_left_out=True)
-        for number in sorted(left_out)
-        for start, end in sections.places_of([number])
+        replace(step, is_left_out=True) for step in _steps_to(left_out, sections)
     ]
     order = _order_of_asking(trace)
     taken = sorted(steps.values(), key=lambda step: order.get(step.number, len(order)))
     reasons = Reasons.over(question, memory)
     return [_with_reason(step, reasons) for step in (*taken, *refused)]
+
+
+def _steps_to(numbers: Iterable[int], sections: Sections) -> Iterator[WalkStep]:
+    """A step for each of these sections that the book has, in order."""
+    for number in sorted(numbers):
+        section = sections.numbered(number)
+        if section is not None:
+            yield WalkStep(number, section.start, section.end)
 
 
 def _with_reason(step: WalkStep, reasons: Reasons) -> WalkStep:

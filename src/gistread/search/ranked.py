@@ -234,9 +234,9 @@ class Scores:
     """Scores of each passage for a question, in text order."""
 
     # BM25 of the passage's own words; 0.0 without a word of the question
-    alone: tuple[float, ...]
+    of_own_words: tuple[float, ...]
     # BM25 including its neighbours; 0.0 without a word of the question in reach
-    around: tuple[float, ...]
+    with_neighbours: tuple[float, ...]
     near: tuple[float, ...]  # Nearness of the words of the question
     # Whether the text has any word of the question besides stop words
     has_matches: bool = False
@@ -246,9 +246,9 @@ class Scores:
         """All passages by relevance, unrelated ones last; ties in the order of the text."""
         # 1.0 instead of a best score of zero: all shares are then zero.
         most_near = max(self.near, default=0.0) or 1.0
-        most_around = max(self.around, default=0.0) or 1.0
+        most_around = max(self.with_neighbours, default=0.0) or 1.0
         relevance: list[float] = []
-        for near, around in zip(self.near, self.around, strict=True):
+        for near, around in zip(self.near, self.with_neighbours, strict=True):
             share_near = near / most_near
             share_around = _AROUND_WEIGHT * around / most_around
             # Without a word of the question in reach, nearness has faded but is not zero.
