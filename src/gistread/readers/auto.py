@@ -72,16 +72,19 @@ def _cost_of(method: str, asking: Asking) -> str:
 
 
 async def _introduces_somebody(asking: Asking) -> bool:
+    """Whether the question is "Who is …?", and the model would answer it badly."""
     if asking.options.model.is_believed:
         return False
     return await introductions_for(asking) is not None
 
 
 async def _tells_story_by_quotes(asking: Asking) -> bool:
+    """Whether the question asks for the story, and the model would tell it badly."""
     return not asking.options.model.is_believed and bool(await story_so_far(asking))
 
 
 async def _fits(asking: Asking) -> bool:
+    """Whether the model can be shown all of the text."""
     return (await text_budget(asking)).is_whole
 
 
@@ -104,20 +107,27 @@ async def _needs_whole_book(asking: Asking) -> bool:
 
 
 async def _asks_for_a_fact_in_a_long_book(asking: Asking) -> bool:
+    """Whether wrong passages would mislead a model that is shown several together.
+
+    What the user names or limits is shown together all the same.
+    """
     options = asking.options
     steering = asking.steering
     book = asking.memory.book
     is_steered = bool(steering.pinned) or steering.only
-    if options.model.cites or options.choices or options.budget_tokens or is_steered:
+    is_limited = bool(options.choices or options.budget_tokens) or is_steered
+    if options.model.cites or is_limited:
         return False
     return book.words >= _LONG_BOOK_WORDS and kind_of(asking.question) is Kind.FACT
 
 
 async def _looks_up(asking: Asking) -> bool:
+    """Whether the model finds the pages that answer, over gists of the whole book."""
     return asking.options.model.looks_up and asking.memory.complete
 
 
 async def _tells_story_by_passages(asking: Asking) -> bool:
+    """Whether the question asks for the story, and there are too few gists to tell it."""
     if asking.options.choices or is_told_by_gists(asking.memory):
         return False
     question = without_options(asking.question)

@@ -30,7 +30,7 @@ async def whole_text_tokens(
     memory: GistMemory, engine: Engine, most: int
 ) -> int | None:
     """The tokens of the whole text; None if it has more than `most`."""
-    # A word has at least one token, so a long text need not be counted.
+    # A word has at least one token, so the tokens of a long text need not be counted.
     if memory.book.words > most:
         return None
     tokens = await engine.count(memory.book.text)

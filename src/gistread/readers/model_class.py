@@ -75,6 +75,7 @@ def class_of(info: EngineInfo, check: CheckResult | None) -> ModelClass:
     >>> class_of(EngineInfo("qwen3-1.7b", "", 8192, "CPU", parameters=1_700_000_000), None).name
     'small'
     """
+    # A failed check counts more than the size.
     if check is not None and not check.answers:
         return replace(BASIC, abstains=check.abstains)
     if not info.is_small:
