@@ -64,27 +64,41 @@ def test_every_format_is_found_and_its_title_read_cheaply(
     }
 
 
-@pytest.mark.parametrize("has_converter", [True, False])
-def test_kindle_books_have_the_title_of_their_header(
-    books: Books, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_converter: bool
-) -> None:
-    folder = tmp_path / "shelves"
-    folder.mkdir()
+@pytest.fixture
+def kindle_book(tmp_path: Path) -> Path:
+    path = tmp_path / "shelves" / "b00x.azw3"
+    path.parent.mkdir()
     title = "Regen über dem Fluß".encode()
     record = b"\0" * 28 + (65001).to_bytes(4, "big") + b"\0" * 52
     record += (92).to_bytes(4, "big") + len(title).to_bytes(4, "big") + title
     head = b"Regen".ljust(60, b"\0") + b"BOOKMOBI" + b"\0" * 8 + (1).to_bytes(2, "big")
-    (folder / "b00x.azw3").write_bytes(head + (82).to_bytes(4, "big") + record)
-    converter = tmp_path / "bin" / "ebook-convert"
-    converter.parent.mkdir()
-    converter.touch()
-    converter.chmod(0o755 if has_converter else 0o644)
-    monkeypatch.setenv("PATH", str(converter.parent))
-    added = add_folder(books.catalogue, folder, never)
-    if has_converter:
-        assert (books.titles, added.failed) == (["Regen über dem Fluß"], [])
-    else:
-        assert "ebook-convert, which is not installed" in added.failed[0].reason
+    path.write_bytes(head + (82).to_bytes(4, "big") + record)
+    return path
+
+
+@pytest.fixture
+def converter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "bin" / "ebook-convert"
+    path.parent.mkdir()
+    path.touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(path.parent))
+    return path
+
+
+@pytest.mark.usefixtures("converter")
+def test_kindle_books_have_the_title_of_their_header(
+    books: Books, kindle_book: Path
+) -> None:
+    added = add_folder(books.catalogue, kindle_book.parent, never)
+    assert (books.titles, added.failed) == (["Regen über dem Fluß"], [])
+
+
+def test_kindle_books_need_the_converter(
+    books: Books, kindle_book: Path, converter: Path
+) -> None:
+    converter.chmod(0o644)
+    added = add_folder(books.catalogue, kindle_book.parent, never)
+    assert "ebook-convert, which is not installed" in added.failed[0].reason
 
 
 def test_hidden_folders_and_other_files_are_skipped(books: Books, text: Make) -> None:

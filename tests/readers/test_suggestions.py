@@ -5,7 +5,7 @@ import re
 from gistread.book.model import Book
 from gistread.book.open import open_book
 from gistread.memory.model import GistMemory, PageSize
-from gistread.people.index import Index
+from gistread.people.index import index_of
 from gistread.people.telling import telling_sentences
 from gistread.readers.recap import suggestions
 from gistread.sample import story_path
@@ -57,13 +57,16 @@ def test_nothing_behind_the_bound_is_suggested() -> None:
 
 def test_the_sample_tells_who_everybody_is_that_a_suggestion_names() -> None:
     story = open_book(story_path())
+    names = set()
     for paragraph in re.finditer(r"[^\n]+\n", story.text):
-        part = known(story, paragraph.end()).book
-        index = Index.from_book(part)
-        for question in suggestions(known(story, paragraph.end()), plot=True):
+        memory = known(story, paragraph.end())
+        index = index_of(memory.book)
+        for question in suggestions(memory, plot=True):
             if name := re.fullmatch(r"Who is (.+)\?", question):
                 forms = [
                     form for entity in index.find(name[1]) for form in entity.forms
                 ]
-                best = telling_sentences(name[1], forms, part)[0]
+                best = telling_sentences(name[1], forms, memory.book)[0]
                 assert best.tells, (question, paragraph.end())
+                names.add(name[1])
+    assert len(names) > 2
