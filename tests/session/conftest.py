@@ -7,7 +7,7 @@ import pytest
 from gistread.readers.registry import DEFAULT_READER
 from gistread.session import artifacts, questions
 from gistread.session import session as session_module
-from tests.tui.scripted import ScriptedReader
+from tests.scripted import ScriptedReader
 
 
 @pytest.fixture

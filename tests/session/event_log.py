@@ -10,8 +10,8 @@ from gistread.config import Config
 from gistread.engine.protocol import Engine
 from gistread.session.events import SessionEvent
 from gistread.session.session import Session
+from tests.folders import paths_in
 from tests.tui.books import small_book
-from tests.tui.scripted import paths_in
 
 CONFIG = Config(min_words=40, max_words=90)
 E = TypeVar("E", bound=SessionEvent)

@@ -9,9 +9,9 @@ from gistread.engine.protocol import Priority
 from gistread.session import events
 from gistread.session.estimate import artifacts_left
 from gistread.session.session import Session
+from tests.scripted import SteppedEngine
 from tests.session.event_log import CONFIG, EventLog, session_on, settle
 from tests.tui.books import long_book
-from tests.tui.scripted import SteppedEngine
 
 FACTS = "atomic facts"
 GRAPHREADER = replace(CONFIG, reader="graphreader")

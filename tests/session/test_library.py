@@ -17,9 +17,10 @@ from gistread import Decision, NotReadyError, Proposed, Session, Steps, SyncSess
 from gistread.errors import EngineError, UsageError
 from gistread.readers.events import AnswerDelta, Answered, LookedUp, ReaderEvent
 from gistread.session import events
+from tests.folders import paths_in
+from tests.scripted import SteppedEngine
 from tests.session.event_log import CONFIG
 from tests.tui.books import small_book
-from tests.tui.scripted import SteppedEngine, paths_in
 
 
 def options(folder: Path, engine: SteppedEngine) -> dict[str, object]:

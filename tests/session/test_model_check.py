@@ -15,10 +15,11 @@ from gistread.errors import EngineError
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.readers.model_class import BASIC, LARGE, ModelClass
 from gistread.session import events, models
+from tests.folders import paths_in
 from tests.memory.test_model_check import good
+from tests.scripted import ScriptedReader, SteppedEngine
 from tests.session.event_log import session_on
 from tests.tui.books import long_book
-from tests.tui.scripted import ScriptedReader, SteppedEngine, paths_in
 
 GOOD = CheckResult(answers=True, abstains=True, line="good for reading")
 LOCAL = EngineInfo(

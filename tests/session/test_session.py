@@ -27,9 +27,10 @@ from gistread.session.estimate import seconds_to_answer
 from gistread.session.events import ReadingState
 from gistread.store.pace import ModelPaces
 from tests.fake_engine import FakeEngine
+from tests.folders import paths_in
+from tests.scripted import ScriptedReader, SteppedEngine
 from tests.session.event_log import CONFIG, session_on, settle
 from tests.tui.books import small_book
-from tests.tui.scripted import ScriptedReader, SteppedEngine, paths_in
 
 
 async def test_the_book_is_read_to_its_end_and_stored(tmp_path: Path) -> None:

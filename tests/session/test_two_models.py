@@ -15,9 +15,9 @@ from gistread.errors import EngineError
 from gistread.readers.events import Answered
 from gistread.session import events, models
 from gistread.session.session import Session
+from tests.scripted import ScriptedReader, SteppedEngine
 from tests.session.event_log import EventLog, session_on, settle
 from tests.tui.books import long_book
-from tests.tui.scripted import ScriptedReader, SteppedEngine
 
 ANSWERED = Answered("She did.", True, (), (), (), 90.0, NO_USAGE)
 

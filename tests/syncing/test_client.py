@@ -25,8 +25,8 @@ from gistread.syncing.client import (
     open_server,
 )
 from gistread.syncing.sync import ProgressSync
+from tests.folders import paths_in
 from tests.syncing.server import Handler, SyncServer
-from tests.tui.scripted import paths_in
 
 pytestmark = pytest.mark.process
 
