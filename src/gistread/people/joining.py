@@ -185,13 +185,14 @@ def _estates_called(group: Group, places: Iterable[Group]) -> list[Group]:
     (word,) = group.words
     if word in estates:
         return [place for place in places if word in (place.words[0], place.words[-1])]
-    return [
-        place
-        for place in places
-        if place.words[-1] in estates
-        and place.words[:-1] == group.words
-        and group.count <= _MORE_FREQUENT * place.count
-    ]
+    called: list[Group] = []
+    for place in places:
+        *own_words, last = place.words
+        is_estate = last in estates and tuple(own_words) == group.words
+        # A much commoner name is another's, such as a person's.
+        if is_estate and group.count <= _MORE_FREQUENT * place.count:
+            called.append(place)
+    return called
 
 
 def sort_by_count(entities: Iterable[Entity]) -> list[Entity]:

@@ -404,11 +404,11 @@ async def _choose_action(
     """Let the model queue the page before or after this one, or end the path."""
     excluded = {*path.pages_read, *path.queue, *search.steering.refused}
     last = len(search.memory.entries)
-    adjacent = {
-        action: number
-        for action, number in ((_PREVIOUS, page - 1), (_NEXT, page + 1))
-        if 1 <= number <= last and number not in excluded
-    }
+    adjacent: dict[str, int] = {}
+    if page > 1 and page - 1 not in excluded:
+        adjacent[_PREVIOUS] = page - 1
+    if page < last and page + 1 not in excluded:
+        adjacent[_NEXT] = page + 1
     actions = [_MORE, *adjacent, _END]
     described = "; ".join(prompts.load(_ACTIONS[action]).text for action in actions)
     task = prompts.load("task_action").fill(actions=described)

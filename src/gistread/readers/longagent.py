@@ -255,7 +255,8 @@ async def _read_together(
     team: _Team, question: str, first: _Report, second: _Report
 ) -> _Report | None:
     """The report of one member on the chunks of two; None if it has no answer."""
-    chunks = tuple(dict.fromkeys((*first.chunks[:1], *second.chunks[:1])))
+    # A report may be on two chunks already: its first one stands for both.
+    chunks = tuple(dict.fromkeys((first.chunks[0], second.chunks[0])))
     answer = await _answer_from(team, question, *chunks)
     if not answer:
         return None

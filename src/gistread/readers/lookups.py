@@ -376,9 +376,10 @@ def answer(search: Search, *, must_answer: bool = False) -> events.ReaderEvents:
     for number in sorted(search.shown):
         page = memory.entry(number).page
         places[number] = (page.start, page.end)
+    read_in_full = [places[number] for number in opened]
     draft = events.Answered(
         compression_rate=_compression_rate(search),
-        seen=tuple(join((places[number] for number in opened), memory.book)),
+        seen=tuple(join(read_in_full, memory.book)),
         gists=tuple(sorted(search.shown - opened)),
         lookups=tuple(search.lookups),
         expanded=tuple(sorted(opened)),

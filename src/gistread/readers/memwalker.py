@@ -369,8 +369,9 @@ def _answer_from_page(walk: _Walk, view: _View) -> events.ReaderEvents:
     """The answer from the page that completes it, and the working memory."""
     known = view.known
     text = walk.text(view.place)
+    words_shown = count_words(text) + count_words(known)
     draft = events.Answered(
-        compression_rate=walk.compression_rate(count_words(text) + count_words(known)),
+        compression_rate=walk.compression_rate(words_shown),
         seen=(view.place,),
         noted=tuple(walk.noted().values()),
         lookups=tuple(walk.lookups),
@@ -396,7 +397,7 @@ async def _answer_from_summaries(
     top.
     """
     lookups = tuple(walk.lookups)
-    if not walk.path:
+    if not walk.path:  # Stopped before the tree was made
         yield events.Answered(
             NOT_FOUND,
             found=False,
@@ -417,13 +418,14 @@ async def _answer_from_summaries(
         except PromptTooLongError:
             if not children:
                 raise
-            children.pop()
-    pages = {page for child in children for page in pages_of(child)}
+            children.pop()  # Without the last summaries, the prompt may fit.
+    summarised = {page for child in children for page in pages_of(child)}
+    words_shown = count_words(text) + count_words(known)
     draft = events.Answered(
         found=bool(text or known),
-        compression_rate=walk.compression_rate(count_words(text) + count_words(known)),
+        compression_rate=walk.compression_rate(words_shown),
         noted=tuple(walk.noted().values()),
-        gists=tuple(sorted(pages - set(walk.notes))),
+        gists=tuple(sorted(summarised - walk.notes.keys())),
         lookups=lookups,
     )
     prompt = task(memory=known or _NOTHING_KNOWN)
