@@ -66,6 +66,15 @@ class Paths:
             _make_private(folder)
 
 
+def packaged_themes() -> Path:
+    """The packaged themes: inside the package, or beside `src/` in an editable install."""
+    package = Path(__file__).resolve().parent
+    inside = package / "themes"
+    if inside.is_dir():
+        return inside
+    return package.parent.parent / "themes"
+
+
 def pip_install(what: str) -> str:
     """The command that installs packages beside gistread.
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pexpect
 
-from gistread.tui.themes import packaged_themes, read_themes
+from gistread.paths import packaged_themes
+from gistread.tui.themes import read_themes
 from tests.benchmarks.figures import Finding, Skipped, Spread, Table, Target
 from tests.benchmarks.setting import Setting
 from tests.benchmarks.texts import EMMA, WAR_AND_PEACE

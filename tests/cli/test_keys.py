@@ -1,5 +1,7 @@
 """`gistread keys`, with the configured keys."""
 
+import pytest
+
 from gistread.paths import default_paths
 from gistread.tui.all_commands import COMMANDS
 from tests.cli.conftest import Run
@@ -25,3 +27,30 @@ def test_changed_keys_are_shown_and_invalid_ones_reported(run: Run) -> None:
     assert (ask["keys"], ask["default"]) == (["ctrl+t"], ["a"])
     assert not any("{" in key["help"] for key in ran.json["keys"])
     assert "no-such-thing" in ran.err
+
+
+@pytest.mark.parametrize("command", ["keys", "books"])
+def test_a_theme_that_does_not_exist_is_told_on_one_line(
+    run: Run, command: str
+) -> None:
+    configure('theme = "ember"\n')
+    assert "theme" not in run(command).err
+    configure('theme = "nosuch"\n')
+    told = [line for line in run(command).err.splitlines() if "theme" in line]
+    assert len(told) == 1
+    assert "unknown theme 'nosuch'" in told[0]
+    assert "ember" in told[0]
+
+
+def test_a_theme_may_have_another_name_than_its_file(run: Run) -> None:
+    folder = default_paths().themes
+    folder.mkdir()
+    (folder / "file.toml").write_text('name = "mine"\nextends = "night"\n')
+    configure('theme = "mine"\n')
+    assert "unknown theme" not in run("books").err
+
+
+def test_a_wrong_setting_is_told_by_the_list_of_books(run: Run) -> None:
+    configure('images = "nosuch"\n')
+    ran = run("books")
+    assert (ran.status, "images must be" in ran.err) == (0, True)

@@ -90,6 +90,14 @@ def test_use_is_saved_and_marked(run: Run, tiny: Path) -> None:
     assert "* tiny" in run("models", "list").out
 
 
+def test_use_tells_the_name_that_the_list_has(run: Run, tiny: Path) -> None:
+    other_name = tiny.with_name("a-copy.gguf")
+    other_name.hardlink_to(tiny)
+    assert "  a-copy\n" in run("models", "list").out
+    assert "a-copy is now the default model." in run("models", "use", "tiny").err
+    assert "* a-copy\n" in run("models", "list").out
+
+
 def test_paths_are_where_the_variables_say(run: Run, home: Path) -> None:
     places = run("paths", "--json").json
     assert set(places) == {

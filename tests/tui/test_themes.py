@@ -10,6 +10,7 @@ from rich.style import Style
 from textual.app import App
 
 from gistread.config import Config, load_config
+from gistread.paths import packaged_themes
 from gistread.tui.appearance import Appearance
 from gistread.tui.screens.choosing import ThemeScreen
 from gistread.tui.themes import (
@@ -19,7 +20,6 @@ from gistread.tui.themes import (
     TERMINAL_COLORS,
     Palette,
     contrast,
-    packaged_themes,
     read_themes,
 )
 from tests.tui.books import small_book

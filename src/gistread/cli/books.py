@@ -15,6 +15,7 @@ from gistread.book.sniff import SERIES_SUFFIX
 from gistread.cli.opening import book_path, library_entries
 from gistread.cli.output import Json, one_line, or_null, report, say, write_json
 from gistread.cli.progress import ProgressLine
+from gistread.cli.settings import warn_of_settings
 from gistread.errors import ExitStatus, StorageError, UsageError
 from gistread.library import indexing
 from gistread.library.adding import AddResult, add, add_file, add_volumes
@@ -52,6 +53,7 @@ _DEFAULT_ORDER = "last-read"
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
+    warn_of_settings()
     catalogue = Catalogue(default_paths())
     if arguments.command == "figures":
         _figures(arguments)

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from gistread.cli.output import Json, report, say
+from gistread.cli.settings import warn_of_theme
 from gistread.config import load_config
 from gistread.paths import default_paths
 
@@ -22,6 +23,7 @@ def run(arguments: argparse.Namespace) -> None:
     from gistread.tui.commands import CommandKeys
 
     config = load_config(default_paths().config_file)
+    warn_of_theme(config)
     keys = CommandKeys(COMMANDS, config.keys)
     for problem in keys.problems:
         say(problem)

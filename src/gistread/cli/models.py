@@ -25,7 +25,12 @@ from gistread.engine.model_files import (
     check_writes_text,
     memory_fit_of,
 )
-from gistread.engine.model_search import ModelFile, plain_name, starter_path
+from gistread.engine.model_search import (
+    ModelFile,
+    found_models,
+    plain_name,
+    starter_path,
+)
 from gistread.engine.model_text import facts, memory_fit_text, other_facts
 from gistread.engine.models import (
     STARTER,
@@ -305,8 +310,21 @@ def _choice_of_file(model: str) -> _Choice:
         setting = f"{setting}+{adapter_path}"
         header_of(find_source(setting))  # Checks that the adapter fits the model.
     # Its file is also that of the starter: only the setting tells them apart.
-    shown_name = setting if name == STARTER_BASE else header.name
-    return _Choice(setting, plain_name(shown_name), path)
+    shown_name = STARTER_BASE
+    if name != STARTER_BASE:
+        shown_name = _listed_name(path) or plain_name(header.name)
+    return _Choice(setting, shown_name, path)
+
+
+def _listed_name(path: Path) -> str:
+    """The name of the model in this file in the list of models; empty if it is not there.
+
+    One file may have several names, as the starter does.
+    """
+    for model in found_models():
+        if model.path.samefile(path):
+            return model.name
+    return ""
 
 
 def _remove(arguments: argparse.Namespace) -> None:

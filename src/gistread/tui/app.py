@@ -30,7 +30,7 @@ from gistread.engine.models import settings_name
 from gistread.engine.protocol import Engine
 from gistread.errors import GistreadError, StorageError, traceback_text
 from gistread.memory.check_results import CheckResults
-from gistread.paths import Paths
+from gistread.paths import Paths, packaged_themes
 from gistread.session.models import engine_maker
 from gistread.session.session import Session
 from gistread.store.user_data import UserData
@@ -124,6 +124,8 @@ class GistreadApp(CommandTarget, App[None]):
         self._tour = tour  # Whether the first book is shown with the tour
         self._keys = CommandKeys(COMMANDS, config.keys)
         self._problems = self._read_themes() + self._keys.problems
+        if config.theme and config.theme not in self._palettes:
+            self._problems.append(f"Unknown theme {config.theme!r} in the settings.")
         self._light = light  # Whether the terminal said that its background is light
         self._set_first_theme()
         signals = TerminalSignals(
@@ -381,7 +383,7 @@ class GistreadApp(CommandTarget, App[None]):
     def _read_themes(self) -> list[str]:
         """Read all themes, and return a line for each invalid file."""
         self._palettes, problems = themes.read_themes(
-            themes.packaged_themes(), self.paths.themes
+            packaged_themes(), self.paths.themes
         )
         for palette in self._palettes.values():
             self.register_theme(palette.theme())

@@ -259,15 +259,6 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 _KEYS = ("name", "title", "dark", "extends", "colors")
 
 
-def packaged_themes() -> Path:
-    """The packaged themes: inside the package, or beside `src/` in an editable install."""
-    package = Path(__file__).resolve().parent.parent
-    inside = package / "themes"
-    if inside.is_dir():
-        return inside
-    return package.parent.parent / "themes"
-
-
 def read_themes(*folders: Path) -> tuple[dict[str, Palette], list[str]]:
     """Themes by name, dark ones first, and a line for each invalid file.
 
