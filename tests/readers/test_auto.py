@@ -25,6 +25,7 @@ async def ask(
     pages: int = 8,
     engine: FakeEngine | None = None,
     options: ReaderOptions | None = None,
+    steering: Steering | None = None,
 ) -> list[ReaderEvent]:
     engine = engine or FakeEngine(
         says=lambda _: "Ferrand stole it.", chooses=lambda _, options: len(options) - 1
@@ -34,7 +35,13 @@ async def ask(
     return [
         event
         async for event in reader(
-            Asking(question, memory, engine, Steering(), options or ReaderOptions())
+            Asking(
+                question,
+                memory,
+                engine,
+                steering or Steering(),
+                options or ReaderOptions(),
+            )
         )
     ]
 
@@ -57,6 +64,16 @@ async def test_a_text_that_fits_is_shown_as_a_whole() -> None:
         ((0, len(make_memory().book.text)),)
     ]
     assert not any(isinstance(event, LookedUp) for event in events)
+
+
+async def test_a_text_with_gaps_is_not_called_whole() -> None:
+    steering = Steering(refused={2})
+    events = await ask(steering=steering)
+    assert choice(events)[1].startswith(
+        "the text without the sections that you left out:"
+    )
+    events = await ask(steering=Steering(pinned={2}, only=True))
+    assert choice(events)[1].startswith("the sections that you named:")
 
 
 async def test_a_text_of_two_sentences_is_shown_to_its_end() -> None:

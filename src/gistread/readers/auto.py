@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
+from gistread.memory.passages import NEARLY_ALL
 from gistread.readers.answering import Asking
 from gistread.readers.cost import answer_work
 from gistread.readers.events import ReaderEvents, Started
@@ -15,6 +16,7 @@ from gistread.readers.gistread import is_told_by_gists, text_budget
 from gistread.readers.kinds import Kind, asks_for_story, asks_how_all_ends, kind_of
 from gistread.readers.quoting import introductions_for, story_so_far
 from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering
 from gistread.readers.thread import without_options
 from gistread.units import format_duration
 
@@ -25,6 +27,7 @@ _WHOLE_BOOK_S = 300.0
 _WHOLE_BOOK_TOKENS = 60_000
 # From about 12,000 words on, most of the passages that share words with a question do not answer it
 _LONG_BOOK_WORDS = 12_000
+_WHOLE_TEXT = "the whole text: it fits the model's window"
 _ROUNDED = -3  # Digits for `round`: to thousands of tokens
 
 
@@ -34,8 +37,24 @@ async def auto(asking: Asking) -> ReaderEvents:
     async with aclosing(METHODS[name].plain_reader()(asking)) as events:
         async for event in events:
             if isinstance(event, Started):
-                event = replace(event, choice=choice)
+                event = replace(event, choice=_true_of(choice, event, asking.steering))
             yield event
+
+
+def _true_of(choice: str, started: Started, steering: Steering) -> str:
+    """Why a method was chosen, once it is known what it shows.
+
+    A text that fits has gaps if the user left sections out, or if its passages, counted one by
+    one, have more tokens than the whole.
+    """
+    share = started.share_shown
+    if choice != _WHOLE_TEXT or share is None or share >= NEARLY_ALL:
+        return choice
+    if steering.only:
+        return f"the sections that you named: {share:.0%} of the text"
+    if steering.refused:
+        return f"the text without the sections that you left out: {share:.0%} of it"
+    return f"most of the text: {share:.0%} of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +165,7 @@ RULES = (
         "the story so far, in the book's own sentences",
         _tells_story_by_quotes,
     ),
-    Rule("gistread", "the whole text: it fits the model's window", _fits),
+    Rule("gistread", _WHOLE_TEXT, _fits),
     Rule("gistread", "the story so far, from the gists", _tells_story_by_gists),
     Rule(
         "notes",
