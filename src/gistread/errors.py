@@ -102,6 +102,10 @@ class EngineError(GistreadError):
     exit_status = ExitStatus.ENGINE
 
 
+class OutageError(EngineError):
+    """A server does not answer now; it may do so later."""
+
+
 class NotReadyError(GistreadError):
     """There is no model, nothing has been read yet, or the session is closed."""
 

@@ -42,6 +42,9 @@ class AskingState(StrEnum):
     PERSON = "person"  # For the user to decide about a look-up
     TEXT = "text"  # For the model to read the book's text
     ANSWER = "answer"
+    SOURCES = (
+        "sources"  # For the check of the answer, which is written, and its sources
+    )
 
 
 class Obstacle(StrEnum):
@@ -85,6 +88,11 @@ class Activity:
     artifact: ArtifactBuilding | None = None
     problem: str = ""  # Why the model or the reading stopped; one line
     paused_by_user: bool = False  # Now, or when the book was last open
+    # Whether reading waits for a server that does not answer, and tries again by itself
+    waits_for_server: bool = False
+    retry_in_s: int | None = (
+        None  # After `problem`; None: it is not tried again by itself
+    )
 
 
 @dataclass(frozen=True, slots=True)

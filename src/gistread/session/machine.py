@@ -56,6 +56,7 @@ class Job(StrEnum):
 
     LOAD = "load"  # Load the reading model and open its memory of the book
     READ = "read"
+    RETRY = "retry"  # Wait before reading on after an outage of the server
     PREPARE = "prepare"  # Evaluate the common beginning of all questions
     CHECK = "check"  # Check the model
     BUILD = "build"  # Build the queued artifacts

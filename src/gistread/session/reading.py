@@ -9,7 +9,7 @@ from pathlib import Path
 from gistread.book.model import Book
 from gistread.config import Config
 from gistread.engine.protocol import EngineInfo
-from gistread.errors import GistreadError, StorageError
+from gistread.errors import GistreadError, OutageError, StorageError
 from gistread.memory.front_matter import StoryPart
 from gistread.memory.guard import clean
 from gistread.memory.model import (
@@ -34,6 +34,9 @@ from gistread.session.models import ModelChecks, ModelPair
 from gistread.store.pace import UNKNOWN_PACE, ModelPaces, Pace
 from gistread.units import counted
 
+# Pause before reading on after an outage, in seconds; doubled with each further one
+_FIRST_RETRY_S = 15
+_LONGEST_RETRY_S = 60
 _DAMAGED = (
     "A memory of this book is damaged. The model reads its lost pages again "
     "when it reads along."
@@ -194,6 +197,9 @@ class Reading:
     prompt_due: bool = False  # The common beginning of questions is to be evaluated
     check_due: bool = False  # The model is to be checked
     paused_by_user: bool = False  # Now, or when the book was last open
+    # Seconds until a server that failed is tried again; None: it is not
+    retry_in_s: int | None = None
+    _outages: int = 0  # Since the server last answered
     _checked: bool = False
     _expected: Pace = UNKNOWN_PACE  # Before anything of this book is read
     _end_reported: bool = True
@@ -239,14 +245,44 @@ class Reading:
 
     def resume(self) -> None:
         """Start or continue reading, with the model's own memory."""
-        self._end_reported = False
         self.paused_by_user = False
+        self._outages = 0
+        self._read_on()
+
+    def _read_on(self) -> None:
+        self._end_reported = False
+        self.retry_in_s = None
         if self.state is ReadingState.OFFERED and self.writer is not None:
             self.choice.choose(self.writer.memory.focus)
         elif self.state is ReadingState.IDLE:
             self.choice.continues_own = True
         self.failure = None
         self.signal(Signal.READ)
+
+    def pause(self) -> None:
+        """Stop reading, also to wait for a server."""
+        self.paused_by_user = True
+        self.retry_in_s = None
+        self.signal(Signal.PAUSE)
+        self._emit(events.ActivityChanged())
+
+    @property
+    def waits_to_retry(self) -> bool:
+        """Whether a server has failed, and is to be tried again by itself."""
+        return self.state is ReadingState.FAILED and self.retry_in_s is not None
+
+    async def wait_to_retry(self) -> None:
+        """The job: count down to the next attempt, then read on."""
+        while self.retry_in_s:
+            await asyncio.sleep(1)
+            self.retry_in_s -= 1
+            self._emit(events.ActivityChanged())
+        self.retry()
+
+    def retry(self) -> None:
+        """Read on after an outage, if reading waits for that."""
+        if self.waits_to_retry:
+            self._read_on()
 
     def report_end(self, *, preparing: bool) -> None:
         """Emit `ReadingEnded` once, when reading has ended."""
@@ -284,6 +320,7 @@ class Reading:
     def stop(self) -> None:
         """Close the memory of this model. Its jobs must have stopped."""
         self.failure = None
+        self.retry_in_s = None
         self.prompt_due = False
         if self.writer is not None:
             self.writer.close()
@@ -382,6 +419,7 @@ class Reading:
         """Report a page that has been read; the next one is not chosen yet."""
         self._drafts.pop(event.entry.page.start, None)
         self.page = None
+        self._outages = 0  # The server answers again.
         self._estimate(writer)
         # The check waits for the first page, so that reading begins at once.
         self.check_due = not self._checked
@@ -420,11 +458,16 @@ class Reading:
         self.check_due = False
 
     def fail(self, error: GistreadError) -> None:
-        """Stop reading with this error, until `resume`."""
+        """Stop reading with this error until `resume`; after an outage, for some seconds."""
         self.failure = error
         self.signal(Signal.FAIL)
+        is_known = self._outages > 0
+        if self._background and isinstance(error, OutageError):
+            doubled_s = _FIRST_RETRY_S * 2**self._outages
+            self.retry_in_s = min(_LONGEST_RETRY_S, doubled_s)
+            self._outages += 1
         # In the background nobody awaits reading; otherwise its caller gets the error.
-        if self._background:
+        if self._background and not is_known:
             self._emit(events.Notice(str(error), is_problem=True))
         self._emit(events.ActivityChanged())
 

@@ -11,6 +11,7 @@ from typing import Any, Self, Unpack
 from gistread.book.model import Book
 from gistread.config import Config, load_config
 from gistread.engine.models import same_model
+from gistread.engine.protocol import Phase
 from gistread.errors import GistreadError, NotReadyError, UsageError, traceback_text
 from gistread.memory.model import GistFocus, GistMemory
 from gistread.memory.sizes import unread_memory
@@ -105,6 +106,7 @@ class Session:
         jobs: dict[Job, Callable[[], Coroutine[Any, Any, None]]] = {
             Job.LOAD: self.reading.load,
             Job.READ: self.reading.read,
+            Job.RETRY: self.reading.wait_to_retry,
             Job.PREPARE: self.reading.prepare,
             Job.CHECK: self.reading.check,
             Job.BUILD: self.artifacts.run,
@@ -259,8 +261,7 @@ class Session:
     @command
     async def pause(self) -> None:
         """Stop loading, reading and building artifacts until `resume`."""
-        self.reading.paused_by_user = True
-        self.reading.signal(Signal.PAUSE)
+        self.reading.pause()
         self.artifacts.pause()
 
     def resume(self) -> None:
@@ -270,6 +271,26 @@ class Session:
         """
         self._actor.post(self.reading.resume)
         self._actor.post(self.artifacts.resume)
+
+    @property
+    def waits_for_server(self) -> bool:
+        """Whether reading waits for a server that does not answer, and tries again by itself."""
+        if self.reading.waits_to_retry:
+            return True
+        engine = self.models.reading.state
+        if engine is None or self.reading.state is not ReadingState.RUNNING:
+            return False
+        return engine.is_fault and engine.phase is Phase.IDLE
+
+    def retry_now(self) -> None:
+        """Try a server that does not answer at once."""
+
+        async def retry() -> None:
+            # A job that is still due begins anew.
+            await self._actor.stop(Job.READ)
+            self.reading.retry()
+
+        self._actor.post(retry)
 
     def read_here(self) -> None:
         """Like `resume`, but begin with the chapter at `place`."""
@@ -373,6 +394,8 @@ class Session:
             artifact=self.artifacts.progress,
             problem=reading.failure.message if reading.failure else "",
             paused_by_user=reading.paused_by_user,
+            waits_for_server=self.waits_for_server,
+            retry_in_s=reading.retry_in_s if reading.waits_to_retry else None,
         )
 
     # The session's loop
@@ -392,6 +415,7 @@ class Session:
         due = {
             Job.LOAD: state is ReadingState.LOADING,
             Job.READ: state is ReadingState.RUNNING,
+            Job.RETRY: self.reading.waits_to_retry,
             Job.ANSWER: question is not None and question.admitted,
             Job.ANTICIPATE: self.questions.is_typed,
             Job.PREPARE: preparing,

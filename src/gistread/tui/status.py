@@ -31,6 +31,7 @@ _ASKING = {
     AskingState.PERSON: "Waiting for your decision",
     AskingState.TEXT: "Reading the book for your question",
     AskingState.ANSWER: "Answering",
+    AskingState.SOURCES: "Finding the sources of the answer",
 }
 
 
@@ -43,9 +44,7 @@ def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
     who_answers = _who_answers(activity)
     is_idle = activity.asking is AskingState.IDLE and not _reads(activity)
     if activity.problem and is_idle:
-        stopped = f"Stopped: {activity.problem.rstrip('.')}"
-        another = f"{model_key} for another model"
-        return Status((stopped, resume, another), "✕", "error")
+        return _stopped(activity, resume, f"{model_key} for another model")
     match state.phase:
         case Phase.LOADING if activity.reading is ReadingState.PAUSED:
             paused = "Paused while loading the model"
@@ -59,6 +58,14 @@ def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
         case Phase.STOPPED:
             return Status((*_not_reading(activity, resume_key), *who_answers), "○")
     return _at_work(activity, state, resume_key)
+
+
+def _stopped(activity: Activity, resume: str, another: str) -> Status:
+    """Why reading has stopped, and how or when it goes on."""
+    problem = activity.problem.rstrip(".")
+    if activity.retry_in_s is not None:
+        return Status((problem, f"again in {activity.retry_in_s} s"), "✕", "error")
+    return Status((f"Stopped: {problem}", resume, another), "✕", "error")
 
 
 def _at_work(activity: Activity, state: EngineState, resume_key: str) -> Status:

@@ -6,6 +6,7 @@ A key only goes to its own host: no redirects.
 import asyncio
 import contextlib
 import json
+import math
 import os
 import random
 import ssl
@@ -66,6 +67,8 @@ class Connection:
     # Called with a line for the user when the server is silent or lost
     notice: Callable[[str], None] = lambda _: None
     _client: "httpx2.AsyncClient | None" = None
+    # When requests that failed are repeated, by `time.monotonic`
+    _wait_ends: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         conceal(self.key)
@@ -155,8 +158,22 @@ class Connection:
             wait_s = self._back_off_s(failures)
         else:
             wait_s = self._requested_wait_s(lost.retry_after_s)
-        self.notice(retry_notice(self.address, lost, wait_s))
-        await asyncio.sleep(wait_s)
+        await self._count_down(lost, time.monotonic() + wait_s)
+
+    async def _count_down(self, lost: ServerLostError, end: float) -> None:
+        """Wait until this time of `time.monotonic`, and tell the user each second.
+
+        Of requests that wait together, the one that waits least is told of.
+        """
+        self._wait_ends.append(end)
+        try:
+            while (left_s := end - time.monotonic()) > 0:
+                if end == min(self._wait_ends):
+                    self.notice(retry_notice(self.address, lost, left_s))
+                # Until a second less is left
+                await asyncio.sleep(left_s - (math.ceil(left_s) - 1))
+        finally:
+            self._wait_ends.remove(end)
 
     def _most_attempts(self, lost: ServerLostError) -> int:
         """Attempts in a row; twice as many if the server says that it is only overloaded."""

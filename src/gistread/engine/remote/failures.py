@@ -3,11 +3,12 @@
 They are retried, worked around, or become an EngineError without the key.
 """
 
+import math
 from dataclasses import dataclass
 from http import HTTPStatus
 
 from gistread.engine.remote.address import ServerAddress, key_hint
-from gistread.errors import EngineError
+from gistread.errors import EngineError, OutageError
 
 _TOO_LONG = (
     "context length",
@@ -118,7 +119,7 @@ def lost_error(
     else:
         times = f", {attempts} times in a row" if attempts > 1 else ""
         message = f"The server at {address.origin} {lost.reason}{times}."
-    return EngineError(message, KEPT if attempts > 1 else _CHECK_ADDRESS)
+    return OutageError(message, KEPT if attempts > 1 else _CHECK_ADDRESS)
 
 
 def retry_notice(address: ServerAddress, lost: ServerLostError, seconds: float) -> str:
@@ -128,7 +129,7 @@ def retry_notice(address: ServerAddress, lost: ServerLostError, seconds: float) 
         failure = f"no connection to {host} ({lost.reason})"
     else:
         failure = f"{host} {lost.reason}"
-    return f"{cut(failure, _NOTICE_CHARACTERS)}; again in {max(1.0, seconds):.0f} s"
+    return f"{cut(failure, _NOTICE_CHARACTERS)}; again in {math.ceil(seconds)} s"
 
 
 def refused_error(

@@ -29,11 +29,16 @@ class ReadingAlong:
         self._context = context
 
     async def toggle(self) -> None:
-        """Pause the model, or let it go on at the place that is shown."""
+        """Pause the model, or let it go on at the place that is shown.
+
+        A server that does not answer is tried again at once.
+        """
         session = self._session_with_model()
         if session is None:
             return
-        if session.busy:
+        if session.waits_for_server:
+            session.retry_now()
+        elif session.busy:
             await session.pause()
             self._save(session, along=False)
         else:

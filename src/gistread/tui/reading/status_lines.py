@@ -581,6 +581,8 @@ def _of_session(activity: Activity, has_opened: bool) -> list[tuple[str, str]]:
 
 def _of_reading(activity: Activity) -> list[tuple[str, str]]:
     """(command id, word) of the keys for a model that reads or makes something."""
+    if activity.waits_for_server:
+        return [("resume", "try now"), ("cancel", "stop trying")]
     if activity.reading is ReadingState.OFFERED:
         return [("resume", "read again")]
     if not activity.model:
