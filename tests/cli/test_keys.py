@@ -36,10 +36,9 @@ def test_a_theme_that_does_not_exist_is_told_on_one_line(
     configure('theme = "ember"\n')
     assert "theme" not in run(command).err
     configure('theme = "nosuch"\n')
-    told = [line for line in run(command).err.splitlines() if "theme" in line]
-    assert len(told) == 1
-    assert "unknown theme 'nosuch'" in told[0]
-    assert "ember" in told[0]
+    (line,) = [line for line in run(command).err.splitlines() if "theme" in line]
+    assert "unknown theme 'nosuch'" in line
+    assert "ember" in line
 
 
 def test_a_theme_may_have_another_name_than_its_file(run: Run) -> None:

@@ -25,6 +25,7 @@ from gistread.readers.events import (
     Started,
     Stopped,
     StopReason,
+    Written,
 )
 from gistread.readers.model_class import BASIC
 from gistread.readers.registry import METHODS
@@ -89,6 +90,7 @@ async def test_pages_are_looked_up_one_by_one_until_the_model_stops() -> None:
         LookedUp(8, 2, "it tells of the key"),
         Expanded(8, OpenedBy.AGENT),
         Stopped(StopReason.ENOUGH),
+        Written(),
     ]
     end = answered(events)
     assert (end.answer, end.found, end.lookups, end.expanded) == (

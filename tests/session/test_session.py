@@ -17,7 +17,7 @@ from gistread.engine.protocol import (
     Prompt,
     Usage,
 )
-from gistread.errors import EngineError
+from gistread.errors import EngineError, OutageError
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.memory.model import DEFAULT_READING_MODE, GistMemory
 from gistread.people import telling
@@ -50,6 +50,45 @@ async def test_the_book_is_read_to_its_end_and_stored(tmp_path: Path) -> None:
     file.write_bytes(b"".join([lines[0], b"x" + lines[1][1:], *lines[2:]]))
     await again.show_saved_memory()
     assert "is damaged" in log_again.of(events.Notice)[0].text
+
+
+async def test_reading_goes_on_by_itself_after_an_outage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "_FIRST_RETRY_S", 0)
+    failures = [OutageError("No answer from gpu.") for _ in range(3)]
+
+    def says(text: str) -> Exception | str:
+        return failures.pop() if failures else "Somebody did something."
+
+    session, log = session_on(tmp_path, SteppedEngine(says=says))
+    await session.use_model("fake")
+    await log.until(lambda: log.of(events.MemoryComplete))
+    assert not failures
+    assert [notice.text for notice in log.of(events.Notice)] == ["No answer from gpu."]
+    assert not session.activity.problem
+    await session.close()
+
+
+async def test_waiting_for_a_server_can_be_ended_either_way(tmp_path: Path) -> None:
+    is_down = True
+
+    def says(text: str) -> Exception | str:
+        return OutageError("No answer.") if is_down else "Somebody did something."
+
+    session, log = session_on(tmp_path, SteppedEngine(says=says))
+    await session.use_model("fake")
+    await log.until(lambda: session.waits_for_server)
+    assert session.activity.retry_in_s in range(1, 16)
+    await session.pause()
+    assert not session.waits_for_server
+    assert session.activity.reading is ReadingState.FAILED
+    session.resume()
+    await log.until(lambda: session.waits_for_server)
+    is_down = False
+    session.retry_now()
+    await log.until(lambda: log.of(events.MemoryComplete))
+    await session.close()
 
 
 async def test_a_closed_session_leaves_memory(tmp_path: Path) -> None:

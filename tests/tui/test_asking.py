@@ -15,6 +15,7 @@ from textual.widgets import Input
 from gistread.book.model import Book
 from gistread.config import Config
 from gistread.engine.protocol import NO_USAGE
+from gistread.errors import OutageError
 from gistread.readers.bound import offset_of
 from gistread.readers.events import (
     AnswerDelta,
@@ -35,6 +36,7 @@ from gistread.store.model import (
     Citation,
     SavedQuestion,
 )
+from gistread.store.user_data import UserData
 from gistread.tui.answer_blocks import Exchange
 from gistread.tui.app import GistreadApp
 from gistread.tui.opening import BookModel, model_of
@@ -53,6 +55,8 @@ from tests.tui.scripted import (
     text_of,
     type_text,
     until,
+    until_gone,
+    until_read,
     until_shown,
 )
 from tests.tui.test_choosing import model
@@ -249,6 +253,101 @@ async def test_the_user_refuses_a_page_and_stops_the_lookups(
         assert reader.steering.stop
         reader.say(answered("Nobody.", lookups=()))
         await until_shown(pilot, "Nobody.")
+
+
+async def test_a_section_refused_too_late_is_told_with_the_answer_and_left_out_anew(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        page = screen.memory_pane.memory.entry(2).page
+        source = Citation(2, page.start, page.end, "x")
+        await ask(pilot, "who lit it")
+        reader.say(STARTED, LookedUp(2, 1, ""), Expanded(2, OpenedBy.AGENT))
+        reader.say(Stopped(StopReason.ENOUGH), AnswerDelta("Finch"))
+        await until_shown(pilot, "Finch")
+        await until(pilot, lambda: 2 in screen.memory_pane.view.opened)
+        await pilot.press("x")
+        await until_shown(pilot, "Refused: section 2")
+        reader.say(answered("Finch did [1].", source))
+        await until_shown(pilot, "Section 2, refused while this was written")
+        await until_shown(pilot, "section 2, refused", "leave it out")
+        await until(pilot, lambda: not screen.session.answering)
+        await pilot.press("v")
+        screen.answers_pane.set_cursor(("refused", 0))
+        screen.panes.show(Pane.ANSWERS)
+        await pilot.press("enter")
+        await until(pilot, lambda: len(reader.questions) == 2)
+        assert reader.steering.refused == {2}
+        reader.say(STARTED, answered("Nobody.", lookups=()))
+        await until_shown(pilot, "Nobody.")
+        await until(pilot, lambda: not screen.session.answering)
+        assert "still in it" not in text_of(app).rpartition("Nobody.")[2]
+    (first, _) = UserData(paths_in(tmp_path)).questions(small_book().sha256)
+    assert [step.is_left_out for step in first.steps] == [False]
+
+
+async def test_a_question_asked_meanwhile_waits_and_is_asked_next(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await ask(pilot, "who lit it")
+        await until(pilot, lambda: reader.questions == ["who lit it"])
+        await ask(pilot, "where is the tower")
+        await until_shown(pilot, "next: where is the tower")
+        await ask(pilot, "what is dropped")
+        await until_shown(pilot, "next: what is dropped")
+        await pilot.press("escape")
+        await until_gone(pilot, "what is dropped")
+        await pilot.press("a")
+        await type_text(pilot, "half a ques")
+        reader.say(STARTED, answered("Finch did."))
+        await until(pilot, lambda: len(reader.questions) == 2)
+        assert reader.questions[1] == "where is the tower"
+        await until_gone(pilot, "next: where")
+        assert screen.question.value == "half a ques"
+        assert app.focused is screen.question
+        reader.say(STARTED, answered("On the rock."))
+        await until_shown(pilot, "On the rock.")
+    saved = UserData(paths_in(tmp_path)).questions(small_book().sha256)
+    assert [question.answer for question in saved] == ["Finch did.", "On the rock."]
+
+
+async def test_reading_that_waits_for_a_server_says_so_and_is_tried_by_a_key(
+    tmp_path: Path,
+) -> None:
+    is_down = True
+
+    def answers(text: str) -> Exception | str:
+        return OutageError("No answer from gpu.") if is_down else says(text)
+
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=answers))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        await until_shown(pilot, "No answer from gpu", "again in", "try now")
+        await pilot.press("escape")
+        await until_shown(pilot, "Stopped: No answer from gpu")
+        await pilot.press("r")
+        await until_shown(pilot, "again in")
+        is_down = False
+        await pilot.press("r")
+        await until_read(pilot, screen)
+
+
+async def test_answers_have_room_below_the_book_and_leave_it_most(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=(110, 30)) as pilot:
+        screen = await read_whole(pilot)
+        await ask(pilot, "who lit it")
+        reader.say(STARTED, answered("Finch did it again. " * 60))
+        await until_shown(pilot, "Finch did it again.")
+        await until(pilot, lambda: screen.answers_pane.size.height >= 10)
+        assert screen.book_pane.size.height >= 13
 
 
 async def test_pinned_pages_reach_the_reader_and_escape_frees_the_prompt(

@@ -10,9 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from gistread.readers.events import AnswerDelta, Expanded, LookedUp, OpenedBy
+from gistread.readers.events import (
+    AnswerDelta,
+    Expanded,
+    LookedUp,
+    OpenedBy,
+    Written,
+)
 from gistread.store.model import SavedQuestion
 from gistread.store.user_data import UserData
+from gistread.tui.answer_blocks import BROKEN_OFF, STOPPED_EARLY
 from gistread.tui.reading.question_line import QuestionLine
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.widgets.row_list import RowList
@@ -137,8 +144,6 @@ async def test_an_interrupted_question_is_asked_again_with_its_pages(
         await reader.has_question.wait()
         reader.say(STARTED, LookedUp(2, 1, ""), Expanded(2, OpenedBy.AGENT))
         await until_shown(pilot, "section 2")
-        reader.say(AnswerDelta("Finch cl"))
-        await until_shown(pilot, "Finch cl")
         await pilot.press("escape")
         await until_shown(pilot, "ask again")
     saved = UserData(paths_in(tmp_path))
@@ -152,7 +157,6 @@ async def test_an_interrupted_question_is_asked_again_with_its_pages(
         await until(pilot, lambda: screen.answers_pane.exchanges)
         first, last = screen.answers_pane.exchanges
         assert "Interrupted" in first.problem
-        assert first.answer == "Finch cl"
         assert last.answer
         await until(pilot, lambda: not screen.session.answering)
         await pilot.press("v")
@@ -172,6 +176,62 @@ async def test_an_interrupted_question_is_asked_again_with_its_pages(
         "In the tower.",
     }
     assert len(questions) == 2
+
+
+async def test_an_answer_that_is_cancelled_is_kept_and_gone_on_with(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await ask(pilot, "who lit it")
+        await reader.has_question.wait()
+        reader.say(STARTED, AnswerDelta("Finch [1] cl"))
+        await until_shown(pilot, "Finch [1] cl")
+        await pilot.press("escape")
+        await until_shown(pilot, "Finch cl", BROKEN_OFF, "Go on.", "ask again")
+        assert "Cancelled" not in text_of(app)
+        await until(pilot, lambda: not screen.session.answering)
+        await pilot.press("O")
+        await until(pilot, lambda: len(reader.questions) == 2)
+        assert reader.questions[1] == "Go on."
+        assert reader.options.thread[-1].answer == "Finch cl"
+        reader.say(STARTED, answered("imbed up."))
+        await until_shown(pilot, "imbed up.")
+        assert screen.answers_pane.exchanges[0].answer == "Finch cl"
+        await until(pilot, lambda: not screen.session.answering)
+        # Asked again, what had come stays until there is more.
+        await screen.controllers.questions.ask_again(0)
+        await until(pilot, lambda: len(reader.questions) == 3)
+        assert reader.questions[2] == "who lit it"
+        assert "Finch cl" not in [each.answer for each in reader.options.thread]
+        await pilot.press("escape")
+        await until(pilot, lambda: not screen.session.answering)
+        await until_shown(pilot, "Finch cl")
+    questions = UserData(paths_in(tmp_path)).questions(small_book().sha256)
+    assert [question.begun for question in questions] == ["Finch cl", ""]
+
+
+async def test_escape_in_a_written_answer_cancels_nothing(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await ask(pilot, "who lit it")
+        await reader.has_question.wait()
+        reader.say(STARTED, AnswerDelta("Finch did [1]."), Written())
+        await until_shown(pilot, "Finding the sources of the answer")
+        await pilot.press("escape")
+        await until_shown(pilot, STOPPED_EARLY)
+        assert "Cancelled" not in text_of(app)
+        assert "ask again" not in text_of(app)
+        await until(pilot, lambda: not screen.session.answering)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "Cancelled" not in text_of(app)
+    (question,) = UserData(paths_in(tmp_path)).questions(small_book().sha256)
+    assert (question.answer, question.begun) == ("Finch did.", "")
 
 
 @pytest.fixture

@@ -29,7 +29,13 @@ from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.readers import reply_forms
 from gistread.readers.absence import NO_ABSENCE, Absence, judged_absence, says_not_found
-from gistread.readers.events import AnswerDelta, Answered, ReaderEvents, Restarted
+from gistread.readers.events import (
+    AnswerDelta,
+    Answered,
+    ReaderEvents,
+    Restarted,
+    Written,
+)
 from gistread.readers.evidence import TellingSentences
 from gistread.readers.kinds import form_of
 from gistread.readers.model_class import LARGE, ModelClass
@@ -319,7 +325,7 @@ class Asking:
         text: str,
         prompt: Prompt,
         numbered: Sequence[tuple[int, Passage]] = (),
-    ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
+    ) -> AsyncGenerator[AnswerDelta | Restarted | Written | Answered, None]:
         """Stream the answer. The last event is `draft` with the answer and the cost filled in.
 
         A draft that is "not found" stays so. `text`: everything in the prompt that is from the
@@ -348,7 +354,7 @@ class Asking:
 
     async def _write_answer(
         self, draft: Answered, prompt: Prompt, numbered: Mapping[int, Passage]
-    ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
+    ) -> AsyncGenerator[AnswerDelta | Restarted | Written | Answered, None]:
         """Stream the answer, then the draft with the whole answer, tidied and judged."""
         telling = TellingSentences(without_options(self.question), self.memory)
         new_references = partial(References, numbered, telling)
@@ -357,6 +363,7 @@ class Asking:
         async with aclosing(streaming) as stream:
             async for event in stream:
                 yield event
+        yield Written()
         usage = written.usage
         # A stream that ended early has not counted the prompt.
         if not usage.prefilled and not usage.reused:

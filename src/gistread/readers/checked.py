@@ -61,8 +61,7 @@ def with_checks(by_method: Reader) -> Reader:
         # The memory may grow while the question is answered.
         memory = replace(memory, entries=list(memory.entries))
         asking = replace(asking, memory=memory, options=options)
-        if options.model.is_believed:
-            asking = _continuing(asking)
+        asking = _continuing(asking)
         as_asked = with_thread(
             with_options(asking.question, options.choices),
             asking.options.thread,
@@ -77,11 +76,15 @@ def with_checks(by_method: Reader) -> Reader:
 
 
 def _continuing(asking: Asking) -> Asking:
-    """If the user asks to continue a cut answer, its question and what was written so far."""
+    """If the user asks to continue a cut answer, its question and what was written so far.
+
+    A model that is not believed writes the answer anew.
+    """
     begun = begun_answer(asking.question, asking.options.thread)
     if begun is None:
         return asking
-    options = replace(asking.options, thread=begun.before, begun=begun.text)
+    written = begun.text if asking.options.model.is_believed else ""
+    options = replace(asking.options, thread=begun.before, begun=written)
     return replace(asking, question=begun.question, options=options)
 
 

@@ -265,6 +265,11 @@ class Restarted(ReaderEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class Written(ReaderEvent):
+    """The model has written the answer. It is still being checked, and its sources found."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answered(ReaderEvent):
     """The answer, always the last event."""
 

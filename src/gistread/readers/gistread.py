@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
+from gistread.errors import EngineError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, overlaps
 from gistread.readers import events
@@ -252,27 +253,34 @@ async def _unless_not_found(
 ) -> ReaderEvents:
     """Yield the events once the answer is clearly not "not found".
 
-    Until then they are added to `withheld`. `judges_absence`: see `ModelClass`.
+    Until then they are added to `withheld`. If the answer breaks off, its beginning is yielded.
+    `judges_absence`: see `ModelClass`.
     """
     draft = ""
     is_answer = False
-    async with aclosing(answered) as stream:
-        async for event in stream:
-            withheld.append(event)
-            match event:
-                case events.AnswerDelta(piece):
-                    draft += piece
-                    is_answer = is_answer or _is_surely_answer(
-                        draft, judges_absence=judges_absence
-                    )
-                case events.Restarted():
-                    draft = ""
-                case events.Answered(found=found):
-                    is_answer = is_answer or found or steering.stop
-            if is_answer:  # From now on, each event is yielded at once.
-                for earlier in withheld:
-                    yield earlier
-                withheld.clear()
+    try:
+        async with aclosing(answered) as stream:
+            async for event in stream:
+                withheld.append(event)
+                match event:
+                    case events.AnswerDelta(piece):
+                        draft += piece
+                        is_answer = is_answer or _is_surely_answer(
+                            draft, judges_absence=judges_absence
+                        )
+                    case events.Restarted():
+                        draft = ""
+                    case events.Answered(found=found):
+                        is_answer = is_answer or found or steering.stop
+                if is_answer:  # From now on, each event is yielded at once.
+                    for earlier in withheld:
+                        yield earlier
+                    withheld.clear()
+    except EngineError:
+        for earlier in withheld:
+            yield earlier
+        withheld.clear()
+        raise
 
 
 def _is_surely_answer(draft: str, *, judges_absence: bool) -> bool:

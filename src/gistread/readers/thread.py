@@ -121,11 +121,16 @@ def begun_answer(question: str, thread: Sequence[QuestionAnswer]) -> BegunAnswer
     pieces: list[str] = []
     for index in reversed(range(len(thread))):
         exchange = thread[index]
-        pieces.insert(0, _CITED.sub("", exchange.answer))
+        pieces.insert(0, without_references(exchange.answer))
         if not pattern("asks_to_go_on").fullmatch(exchange.question):
             before = tuple(thread[:index])
             return BegunAnswer(exchange.question, "\n".join(pieces), before)
     return None
+
+
+def without_references(answer: str) -> str:
+    """An answer without its references to sources, such as `[2]`."""
+    return _CITED.sub("", answer)
 
 
 def within_bound(thread: Sequence[QuestionAnswer], upto: int | None) -> Thread:
@@ -152,7 +157,7 @@ def with_thread(
     shown: list[str] = []
     for exchange in islice(reversed(thread), limits.exchanges):
         question_words = exchange.question.split()
-        answer_words = _CITED.sub("", exchange.answer).split()
+        answer_words = without_references(exchange.answer).split()
         room -= len(question_words)
         # Only the last answer may be cut.
         if room <= 0 or (shown and room < len(answer_words)):

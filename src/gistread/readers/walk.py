@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage
+from gistread.memory.passages import Passage, overlaps
 from gistread.memory.sections import Sections
 from gistread.readers import events
 from gistread.readers.events import ReaderEvent
@@ -94,9 +94,14 @@ def with_steps(
     steering: Steering,
     memory: GistMemory,
 ) -> SavedQuestion:
-    """The answered question with the steps behind it, and what the user decided about them."""
+    """The answered question with the steps behind it, and what the user decided about them.
+
+    A section that was refused when the answer had read it already is not left out.
+    """
     sections = Sections(memory)
-    walk = walk_of(trace, record.citations, memory, steering.refused, record.question)
+    trace = tuple(trace)
+    left_out = steering.refused - _read_in(trace, sections, steering.refused)
+    walk = walk_of(trace, record.citations, memory, left_out, record.question)
     steps = [
         AnswerStep(step.start, step.end, step.reason, step.is_left_out) for step in walk
     ]
@@ -104,6 +109,30 @@ def with_steps(
     refused = tuple(start for start, _ in sections.places_of(steering.refused))
     steered = SteeringChoice(pinned, refused, steering.only)
     return replace(record, steps=tuple(steps), steered=steered)
+
+
+def _read_in(
+    trace: Sequence[ReaderEvent], sections: Sections, numbers: Collection[int]
+) -> set[int]:
+    """Which of these sections the answer at the end of the trace has read."""
+    answered = trace[-1] if trace else None
+    if not isinstance(answered, events.Answered):
+        return set()
+    places = (*answered.seen, *answered.noted)
+    read = set(answered.expanded)
+    for number in numbers:
+        section = sections.numbered(number)
+        if section is not None and overlaps(places, section.place):
+            read.add(number)
+    return read.intersection(numbers)
+
+
+def refused_too_late(record: SavedQuestion) -> tuple[int, ...]:
+    """The offsets of the sections that the user refused and that the answer has read."""
+    if record.steered is None:
+        return ()
+    left_out = {step.start for step in record.steps if step.is_left_out}
+    return tuple(offset for offset in record.steered.refused if offset not in left_out)
 
 
 def saved_walk(

@@ -116,16 +116,17 @@ def with_answer(
 
 
 def thread_of(questions: Iterable[SavedQuestion]) -> Thread:
-    """The answered ones of saved questions, as a thread to continue.
+    """Saved questions with their answers, or what came of these, as a thread to continue.
 
     A question asked again (`beside`) takes the place of the first.
     """
     thread: list[QuestionAnswer] = []
     place_of: dict[float, int] = {}  # By the time when a question was asked
     for question in questions:
-        if not question.answer:
+        answer = question.answer or question.begun
+        if not answer:
             continue
-        exchange = QuestionAnswer(question.question, question.answer, question.upto)
+        exchange = QuestionAnswer(question.question, answer, question.upto)
         if question.beside and question.beside in place_of:
             place = place_of[question.beside]
             thread[place] = exchange
@@ -163,6 +164,7 @@ class Question:
     state: AskingState = AskingState.WAITING
     admitted: bool = False  # Its model and memory are ready, or being loaded for it
     apart: bool = False  # A model other than the reading one answers
+    answered: bool = False  # Its answer has been sent, and is whole
     ended: bool = False
     model: EngineInfo | None = None  # The model that answers, once it is loaded
     memory: GistMemory | None = None  # The memory that it may use, once it has begun
@@ -337,6 +339,8 @@ _WAITS_FOR: Mapping[type[ReaderEvent], AskingState] = {
     reader_events.Shown: AskingState.ANSWER,
     reader_events.Stopped: AskingState.ANSWER,
     reader_events.AnswerDelta: AskingState.ANSWER,
+    reader_events.Written: AskingState.SOURCES,
+    reader_events.Restarted: AskingState.ANSWER,
     reader_events.Walked: AskingState.PAGE,
     reader_events.Planned: AskingState.PAGE,
 }
@@ -449,12 +453,16 @@ class Questions:
                 await self._actor.do(lambda: self.cancel(question))
 
     async def cancel(self, question: Question | None = None) -> None:
-        """End this question, or the first one. Call from commands only."""
+        """End this question, or the first one. Call from commands only.
+
+        An answer that is whole is not cancelled any more.
+        """
         question = question or self.current
         if question is not None and question is self.current:
             await self._actor.stop(Job.ANSWER)
         if question in self._queue:
-            self._end(question, GistreadError("Cancelled."))
+            error = None if question.answered else GistreadError("Cancelled.")
+            self._end(question, error)
 
     def ended(self, error: Exception | None) -> None:
         """The job that answers has ended."""
@@ -507,6 +515,7 @@ class Questions:
                 case Answered(answer=answer) if not has_text:
                     # Not every reader sends its answer in parts.
                     self._tell(question, events.QuestionProgress(AnswerDelta(answer)))
+            question.answered = isinstance(event, Answered)
             self._set_state(question, _state_after(event, question.state))
             self._tell(question, events.QuestionProgress(event))
 

@@ -24,6 +24,7 @@ from gistread.readers.trace import (
     summary_of,
     with_reason,
 )
+from gistread.readers.walk import refused_too_late
 from gistread.session.questions import with_answer
 from gistread.store.model import (
     AnswerMark,
@@ -47,6 +48,8 @@ _INDENT = 3
 _NO_BREAK_SPACE = "\u00a0"
 _SOURCES = 9  # One for each digit key
 _WALK = "walk the steps"
+BROKEN_OFF = "Interrupted before the answer was complete."
+STOPPED_EARLY = "Stopped by you before its sources were found."
 _LEAST_QUOTE = 20  # Characters of a source's quotation, however narrow the pane
 _AROUND_QUOTE = 9  # Cells left free in its row: for quotation marks and words that wrap
 # Up to so many sources, each has room for a whole sentence; more have one row each
@@ -82,11 +85,18 @@ class GoOn:
 
 
 @dataclass(frozen=True, slots=True)
+class WriteAnew:
+    """Writes an answer anew without the sections that were refused while it was written."""
+
+
+@dataclass(frozen=True, slots=True)
 class Walk:
     """Walks the steps behind the answer."""
 
 
-AnswerTarget = Target | ToSource | Unfold | Walk | KeepNote | AskAgain | GoOn
+AnswerTarget = (
+    Target | ToSource | Unfold | Walk | KeepNote | AskAgain | GoOn | WriteAnew
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +117,8 @@ class Exchange:
     # the memory, which may hold a copy of the text.
     sections: Sections | None = None
     thread: Thread = ()  # The exchanges before the question
+    # Numbers, in the memory of the question, of sections that were refused while it was answered
+    refused: tuple[int, ...] = ()
     # Whether only the answer is shown, since another was written to compare with it
     folded: bool = False
 
@@ -116,10 +128,21 @@ class Exchange:
         if record.answer:
             return cls(record, record.answer, thread=thread)
         if record.begun:
-            problem = "Interrupted before the answer was complete."
+            problem = BROKEN_OFF
         else:
             problem = "Interrupted before there was an answer."
         return cls(record, record.begun, problem=problem)
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the answer is whole, although its sources may be lacking."""
+        for event in reversed(self.trace):
+            match event:
+                case events.Written() | events.Answered():
+                    return True
+                case events.Restarted() | events.Started():
+                    return False
+        return False
 
     @property
     def ends_in_quotes(self) -> bool:
@@ -232,6 +255,7 @@ def exchange_blocks(
     if exchange.too_little:
         drawn.add(_row(exchange.too_little, None, "muted"))
     _add_answer(drawn, exchange, number, cells)
+    _add_refused(drawn, exchange, number, places)
     if exchange.folded and not exchange.running:
         return drawn
     _add_what_failed(drawn, exchange, number)
@@ -262,6 +286,51 @@ def _add_answer(
         drawn.add(replace(row, turnover=line.turnover), first_target)
 
 
+def _add_refused(
+    drawn: DrawnExchange, exchange: Exchange, number: int, places: Places
+) -> None:
+    """Which sections were refused too late for the answer, and how to do without them."""
+    key = ("refused", number)
+    if exchange.running:
+        if exchange.refused:
+            sections = pages_words(_numbers_shown(exchange, places, exchange.refused))
+            text = (
+                f"Refused: {sections}. What is being written may still draw on it; "
+                "the finished answer will say so."
+            )
+            drawn.add(_row(text, key, "warning"))
+        return
+    late = _refused_too_late(exchange, places)
+    if not late:
+        return
+    sections = pages_words(late).capitalize()
+    if len(late) == 1:
+        offer = "leave it out"
+        text = f"{sections}, refused while this was written, is still in it: {offer}"
+    else:
+        offer = "leave them out"
+        text = f"{sections}, refused while this was written, are still in it: {offer}"
+    links = (_link_at_end(text, offer, WriteAnew()),)
+    drawn.add(_row(text, key, "warning", spans=links), WriteAnew())
+
+
+def _numbers_shown(
+    exchange: Exchange, places: Places, numbers: Sequence[int]
+) -> list[int]:
+    """The numbers that sections of the answer have in the memory on the screen."""
+    shown = sections_of(places.memory)
+    return [renumbered(number, exchange.sections, shown) for number in numbers]
+
+
+def _refused_too_late(exchange: Exchange, places: Places) -> list[int]:
+    """The numbers, on the screen, of the refused sections that the answer has read."""
+    sections = sections_of(places.memory)
+    if sections is None:
+        return []
+    late = refused_too_late(exchange.record)
+    return [sections.number_at(offset) for offset in late]
+
+
 def _add_what_failed(drawn: DrawnExchange, exchange: Exchange, number: int) -> None:
     """What the answer lacks, each with what to do about it."""
     record = exchange.record
@@ -273,6 +342,8 @@ def _add_what_failed(drawn: DrawnExchange, exchange: Exchange, number: int) -> N
     if exchange.running:
         return
     if not record.answer:
+        if record.begun:
+            drawn.add(_cut_off("", number), GoOn())
         drawn.add(_ask_again(record, number), AskAgain())
     if record.cut:
         drawn.add(_cut_off(record.cut, number), GoOn())
@@ -412,6 +483,10 @@ def _source(
     """A source: its place and its quotation, cut so that both fit into `cells`."""
     citation = exchange.record.citations[index]
     place = _place(citation, places)
+    sections = sections_of(places.memory)
+    late = _refused_too_late(exchange, places)
+    if late and sections is not None and sections.number_at(citation.start) in late:
+        place += f" · section {sections.number_at(citation.start)}, refused"
     if exchange.ends_in_quotes:
         quote = " ".join(citation.quote.split())
     else:

@@ -12,11 +12,14 @@ from gistread.engine.protocol import (
     Completion,
     Message,
     Prompt,
+    StreamEvent,
     StreamRestarted,
     TextDelta,
 )
-from gistread.engine.remote.failures import RetryPolicy
-from gistread.errors import EngineError
+from gistread.engine.remote.address import parse_address
+from gistread.engine.remote.connection import Connection
+from gistread.engine.remote.failures import RetryPolicy, UnreachableError
+from gistread.errors import EngineError, OutageError
 from gistread.memory.model import PageSize, ReadingMode
 from gistread.memory.reading import PageRead, read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
@@ -66,6 +69,55 @@ async def test_transient_failures_are_retried(
                 case Completion(whole):
                     assert whole == text == TEXT
     assert restarts == (2 if failure in ("cut", "stall", "garbage") else 0)
+
+
+async def test_what_had_come_stands_if_the_server_does_not_come_back(
+    connect: Connect,
+) -> None:
+    async with Server() as server:
+        engine = connect(server.url)
+        await engine.start()
+        server.failures = ["cut"]
+        server.failing = "drop"
+        events: list[StreamEvent] = []
+
+        async def receive() -> None:
+            async for event in engine.stream(PROMPT):
+                events.append(event)  # noqa: PERF401 - it raises in the end
+
+        with pytest.raises(OutageError):
+            await receive()
+    assert events
+    assert all(isinstance(event, TextDelta) for event in events)
+
+
+class Clock:
+    """A clock that goes on by what is slept."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    async def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+async def test_the_seconds_until_the_next_attempt_are_counted_down(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr("gistread.engine.remote.connection.time", clock)
+    monkeypatch.setattr("gistread.engine.remote.connection.asyncio", clock)
+    notices: list[str] = []
+    address = parse_address("http://gpu:80/v1")
+    connection = Connection(address, notice=notices.append)
+    lost = UnreachableError("refused")
+    lost.retry_after_s = 2.9
+    await connection.wait_before_retry(lost, 1)
+    waits = [notice.rpartition("; ")[2] for notice in notices]
+    assert waits[-3:] == ["again in 3 s", "again in 2 s", "again in 1 s"]
 
 
 async def test_retry_after_is_respected(connect: Connect) -> None:

@@ -181,8 +181,27 @@ class Requester:
     ) -> AsyncGenerator[StreamEvent]:
         """Yield the answer as it arrives, without thoughts, then the whole.
 
+        The text of an attempt that failed stands until there is more. Raises
+        RequestRefusedError, EngineError.
+        """
+        restarted: StreamRestarted | None = None  # Not yielded yet
+        async with aclosing(self._stream_attempts(request, priority)) as events:
+            async for event in events:
+                if isinstance(event, StreamRestarted):
+                    restarted = event
+                    continue
+                if restarted is not None:
+                    yield restarted
+                    restarted = None
+                yield event
+
+    async def _stream_attempts(
+        self, request: ChatRequest, priority: Priority
+    ) -> AsyncGenerator[StreamEvent]:
+        """Yield the answer as it arrives, with a restart after each attempt.
+
         A thought that was cut off is repeated once with more room, and an empty answer is asked for
-        once more. Raises RequestRefusedError, EngineError.
+        once more. Raises as `stream`.
         """
         connection = self.chat.connection
         failures = 0

@@ -86,11 +86,11 @@ ASKING: "tuple[Command[Controllers], ...]" = (
         Scope.ASKING,
         "ask-again",
         "O",
-        "Ask an interrupted question again",
-        lambda on: on.questions.ask_again(),
+        "Go on with an interrupted answer",
+        lambda on: on.questions.reopen(),
         help=(
-            "With its passage and the sections looked up so far. "
-            "Goes on with an answer that was cut off."
+            "Or one that was cut off. If nothing had come, its question is asked again, "
+            "with its passage and the sections looked up so far."
         ),
     ),
     Command(

@@ -9,7 +9,7 @@ from gistread.readers.selection import DEFINE
 from gistread.readers.trace import Places
 from gistread.session import events
 from gistread.session.session import Session
-from gistread.tui.answer_blocks import AskAgain, GoOn, KeepNote, Walk
+from gistread.tui.answer_blocks import AskAgain, GoOn, KeepNote, Walk, WriteAnew
 from gistread.tui.marking.controller import MarkController
 from gistread.tui.reading.answers import AnswerController, ThreadController
 from gistread.tui.reading.asking import AskingController
@@ -200,6 +200,8 @@ class Controllers:
                 self.answers.keep(number)
             case AskAgain():
                 self.context.screen.run_worker(self.questions.ask_again(number))
+            case WriteAnew():
+                self.questions.write_without_refused(number)
             case GoOn():
                 self.context.screen.run_worker(self.questions.go_on(number))
             case _:

@@ -44,7 +44,7 @@ _MARKS = "-marks"
 _TWO_COLUMNS = "-two-columns"
 # Shares of the screen's height
 _LARGEST_HEIGHT = 0.48  # Most for the answers beside the book
-_SHARE_BELOW_BOOK = 0.33  # Most for answers and question line below the book
+_SHARE_BELOW_BOOK = 0.4  # Most for answers and question line below the book
 _ROWS_AROUND_ANSWERS = 2  # The rule above them and the question line
 _FOLDED_ROWS = 4  # The last question and the first lines of its answer
 _LEAST_ROWS = 3  # Fewest rows of the answers

@@ -3,11 +3,13 @@
 import asyncio
 import time
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Protocol
 
 from gistread.errors import StorageError, UsageError
 from gistread.memory.model import GistMemory
+from gistread.memory.passages import Passage
 from gistread.memory.sections import Sections, renumbered, sections_of
 from gistread.memory.sizes import unread_memory
 from gistread.readers import events
@@ -16,7 +18,12 @@ from gistread.readers.cost import QUICK
 from gistread.readers.registry import METHODS
 from gistread.readers.selection import extend_bound, question_alone
 from gistread.readers.steering import Decision, Steps
-from gistread.readers.thread import GO_ON, QuestionAnswer, within_bound
+from gistread.readers.thread import (
+    GO_ON,
+    QuestionAnswer,
+    within_bound,
+    without_references,
+)
 from gistread.readers.walk import with_steps
 from gistread.session.estimate import (
     find_cheaper,
@@ -34,7 +41,7 @@ from gistread.session.questions import (
 )
 from gistread.session.session import Session
 from gistread.store.model import SavedQuestion, SavedThread, SteeringChoice
-from gistread.tui.answer_blocks import Exchange, too_little
+from gistread.tui.answer_blocks import BROKEN_OFF, STOPPED_EARLY, Exchange, too_little
 from gistread.tui.book_blocks import chapter_name
 from gistread.tui.jobs import run_job
 from gistread.tui.reading.asking import AskingController
@@ -43,11 +50,30 @@ from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.question_line import OpenThread, QuestionLine
 from gistread.tui.screens.choosing import cost_panel, cost_words
+from gistread.tui.widgets.lines import ActionItem, Actions
 from gistread.units import short
 from gistread.words import count_words
 
 _TITLE = 40  # Most characters of a chapter's title
+_QUEUED_CHARACTERS = 48  # Most of a question that waits
+_CANCELLED = "Cancelled."  # As the session says of a question that the user cancelled
 _NO_MODEL = (Obstacle.NO_MODEL, Obstacle.NO_READING_MODEL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Queued:
+    """A question that waits for the one that is being answered."""
+
+    question: str
+    selection: Passage | None  # The selected text that it is about
+
+
+class _Start(Protocol):
+    """Starts a question with a method; empty: that of the session."""
+
+    def __call__(
+        self, session: Session, question: str, reader: str = "", /
+    ) -> None: ...
 
 
 class QuestionController:
@@ -70,6 +96,8 @@ class QuestionController:
         self._opens_pages = False  # Whether the reader opens pages one by one
         # A question entered before the book was open or a model chosen
         self._waiting = ""
+        # Questions that were asked while another was being answered
+        self._queued: list[_Queued] = []
         # The record of the question that is being started
         self._record_to_ask = SavedQuestion("", "", found=False)
         # Pages that the agent opened for the last question
@@ -109,17 +137,71 @@ class QuestionController:
             self._waiting = question
             context.warn("The book is still being opened; your question is asked then.")
             return
-        if session.answering:
-            self._warn_of_running()
-            return
         try:
             check_length(question)
         except UsageError as error:
             context.warn(str(error))
             return
-        self._submit_to(session, question)
+        if session.answering or self._queued:
+            self._queue(question)
+        else:
+            self._submit_to(session, question, self._start)
 
-    def _submit_to(self, session: Session, question: str) -> None:
+    def _queue(self, question: str) -> None:
+        """Let a question wait until those before it are answered."""
+        context, line = self._context, self._line
+        self._queued.append(_Queued(question, line.selection))
+        context.question.accept(question)
+        line.offer()  # Takes back the questions on offer
+        if line.selection:
+            line.selection_asked(question)
+        self._show_queued()
+        self._leave_question()
+        # The answer may have ended meanwhile.
+        self._context.screen.call_later(self._ask_queued)
+
+    def drop_queued(self) -> bool:
+        """Remove the question that waits last. Returns whether there was one."""
+        if not self._queued:
+            return False
+        self._queued.pop()
+        self._show_queued()
+        self._context.refresh()
+        return True
+
+    @property
+    def has_queued(self) -> bool:
+        """Whether a question waits for the one that is being answered."""
+        return bool(self._queued)
+
+    def _show_queued(self) -> None:
+        """Show the questions that wait, above the question line."""
+        line = self._context.screen.query_one("#queued", Actions)
+        items: list[ActionItem] = [
+            ("", f"next: {short(queued.question, _QUEUED_CHARACTERS)}", "")
+            for queued in self._queued
+        ]
+        if items:
+            drop = self._context.key_hint("cancel")
+            items.append((drop, "do not ask", self.drop_queued))
+        line.show_actions(*items)
+        line.set_class(bool(items), "-some")
+
+    def _ask_queued(self) -> None:
+        """Ask the question that waits first, once nothing else is being answered."""
+        session = self._context.session
+        if not self._queued or session is None or session.answering:
+            return
+        queued = self._queued.pop(0)
+        self._show_queued()
+        # What is being typed meanwhile, and is selected for it, stays.
+        selection, self._line.selection = self._line.selection, queued.selection
+        try:
+            self._submit_to(session, queued.question, self._begin)
+        finally:
+            self._line.selection = selection
+
+    def _submit_to(self, session: Session, question: str, start: "_Start") -> None:
         """Ask a question once the session is ready for one."""
         context = self._context
         obstacle = self._obstacle(session)
@@ -134,9 +216,9 @@ class QuestionController:
             context.warn_of(obstacle)
         elif self._line.selection is not None or not _has_cost(session):
             # A question about a selection is quick: the model sees only the text around it.
-            self._start(session, question)
+            start(session, question)
         else:
-            job = partial(self._start_or_offer, session, question)
+            job = partial(self._start_or_offer, session, question, start)
             run_job(context.screen, job, group="cost")
 
     def _obstacle(self, session: Session) -> Obstacle | None:
@@ -162,7 +244,9 @@ class QuestionController:
             options["thread"] = self._line.thread.exchanges
         session.anticipate(session.question(text, **options))
 
-    async def _start_or_offer(self, session: Session, question: str) -> None:
+    async def _start_or_offer(
+        self, session: Session, question: str, start: "_Start"
+    ) -> None:
         """Start the question; if it takes long and another reader is quicker, offer that first.
 
         Says how much is sent to a server.
@@ -178,13 +262,11 @@ class QuestionController:
             quick_reader, quick_seconds = cheaper
             cost = cost_words(reader, memory, seconds, tokens)
             panel = cost_panel(reader, cost, quick=quick_reader, seconds=quick_seconds)
-            self._context.push(
-                panel, lambda chosen: self._start(session, question, chosen)
-            )
+            self._context.push(panel, lambda chosen: start(session, question, chosen))
             return
         if tokens:
             self._context.notify(f"Sends about {tokens:,} tokens to the server.")
-        self._start(session, question)
+        start(session, question)
 
     async def show_saved(self) -> None:
         """Show the saved questions."""
@@ -220,21 +302,30 @@ class QuestionController:
         if self._waiting:
             self.submit(self._waiting)
 
-    async def ask_again(self, number: int | None = None) -> None:
-        """Ask an interrupted question again, or go on with an answer that was cut off.
+    async def reopen(self) -> None:
+        """Go on with the last answer if it was cut off, or with an interrupted one.
 
-        Without `number`: go on with the last answer, or ask the chosen or last interrupted
-        question.
+        Of interrupted ones, the chosen or the last. If nothing had come of it, its question is
+        asked again.
         """
+        exchanges = self._context.answers_pane.exchanges
+        if exchanges and exchanges[-1].record.cut:
+            await self.go_on(len(exchanges) - 1)
+            return
+        number = self._interrupted()
+        if number is None:
+            self._context.warn("No question was interrupted.")
+        elif _can_go_on(exchanges[number].record):
+            await self.go_on(number)
+        else:
+            await self.ask_again(number)
+
+    async def ask_again(self, number: int) -> None:
+        """Ask the interrupted question of this exchange again."""
         context = self._context
         session = context.session
         exchanges = context.answers_pane.exchanges
-        if number is None and exchanges and exchanges[-1].record.cut:
-            await self.go_on(len(exchanges) - 1)
-            return
-        if number is None:
-            number = self._interrupted()
-        if session is None or number is None or exchanges[number].record.answer:
+        if session is None or exchanges[number].record.answer:
             context.warn("No question was interrupted.")
             return
         record = exchanges[number].record
@@ -242,9 +333,14 @@ class QuestionController:
         if not self._can_ask(session, record, reader):
             return
         saved_thread = await self._thread_of(record)
+        others = tuple(
+            question
+            for question in saved_thread.questions
+            if question.asked_at != record.asked_at
+        )
         thread = OpenThread()
         if saved_thread.questions:
-            thread = OpenThread.of(saved_thread)
+            thread = OpenThread.of(replace(saved_thread, questions=others))
         thread.follows = bool(thread.exchanges)
         self._line.thread = thread
         del exchanges[number]  # It is shown anew, as the last one.
@@ -277,7 +373,7 @@ class QuestionController:
         return chosen if chosen in interrupted else interrupted[-1]
 
     async def go_on(self, number: int) -> None:
-        """Ask for the rest of the answer of this exchange, which was cut off."""
+        """Ask for the rest of the answer of this exchange, which was cut off or interrupted."""
         context, session = self._context, self._context.session
         record = context.answers_pane.exchanges[number].record
         if session is None or session.answering:
@@ -289,7 +385,8 @@ class QuestionController:
             context.warn("The question is no longer saved.")
             return
         index = asked_at.index(record.asked_at)
-        up_to_this = replace(thread, questions=thread.questions[: index + 1])
+        # What has come of it may not be on disk yet.
+        up_to_this = replace(thread, questions=(*thread.questions[:index], record))
         self._line.thread = OpenThread.of(up_to_this)
         self._line.thread.follows = True
         self._start(session, GO_ON, _reader_of(record))
@@ -310,13 +407,35 @@ class QuestionController:
         reader: str = "",
         again: SavedQuestion | None = None,
     ) -> None:
-        """Start a question. `reader`: its method; empty: that of the session.
+        """Start a question that was typed or chosen, and empty the question line.
 
-        `again`: the record of an interrupted question, which is asked with the same options.
+        `reader`: its method; empty: that of the session. `again`: the record of an interrupted
+        question, which is asked with the same options.
         """
-        context = self._context
-        context.question.accept(question)
+        self._context.question.accept(question)
         self._line.offer()  # Takes back the questions on offer
+        has_selection = self._line.selection is not None
+        self._begin(session, question, reader, again)
+        if has_selection and not again:
+            self._line.selection_asked(question)
+        self._leave_question()
+
+    def _leave_question(self) -> None:
+        """Go back to the book after a question; on a narrow screen, to the answers."""
+        if self._context.panes.narrow:
+            self._context.answers_pane.focus()
+        else:
+            self._context.panes.show(Pane.BOOK)
+
+    def _begin(
+        self,
+        session: Session,
+        question: str,
+        reader: str = "",
+        again: SavedQuestion | None = None,
+    ) -> None:
+        """Give a question to the session, as `_start` does."""
+        context = self._context
         record = self._new_record(session, question, reader or session.reader, again)
         self._record_to_ask = record
         options: AskOptions = {
@@ -329,13 +448,7 @@ class QuestionController:
         }
         if record.passage:
             options["passage"] = record.passage
-        if record.passage and not again:
-            self._line.selection_asked(question)
         session.questions.start(session.question(question, **options))
-        if context.panes.narrow:
-            context.answers_pane.focus()
-        else:
-            context.panes.show(Pane.BOOK)
 
     def _new_record(
         self, session: Session, question: str, reader: str, again: SavedQuestion | None
@@ -368,6 +481,8 @@ class QuestionController:
             thread=thread_id,
             pinned=self._pinned(session.memory, again),
             passage=passage,
+            # Kept until there is more of the answer
+            begun=again.begun if again else "",
         )
 
     def _pinned(
@@ -419,6 +534,12 @@ class QuestionController:
         if context.panes.narrow:
             context.answers_pane.focus()
 
+    def write_without_refused(self, number: int) -> None:
+        """Write the answer of this exchange anew without what was refused too late for it."""
+        steered = self._context.answers_pane.exchanges[number].record.steered
+        if steered is not None:
+            self.write_anew(number, steered)
+
     def _steered_question(
         self,
         session: Session,
@@ -463,8 +584,14 @@ class QuestionController:
                     refused = page
                     break
         session.steering.refused.add(refused)
+        number = self.in_pane(refused)
+        context.memory_pane.refuse(number)
         # A request that is under way has the section already.
-        context.memory_pane.refuse(self.in_pane(refused))
+        exchange = context.answers_pane.exchanges[-1]
+        context.answers_pane.change_last(refused=(*exchange.refused, refused))
+        context.panes.fit_answers()
+        if not context.panes.answers_shown:
+            context.warn(f"Section {number} is refused; this answer may draw on it.")
 
     def answer_now(self, decision: Decision) -> None:
         """Have the question answered with what is open. `decision`: about what is proposed."""
@@ -625,16 +752,44 @@ class QuestionController:
         """Show that the question has ended; save the beginning of an answer cut short."""
         answers, panes = self._context.answers_pane, self._context.panes
         self.flush()
+        problem = self._keep_what_came(problem)
         answers.change_last(running=False, problem=problem)
-        begun = answers.exchanges[-1].answer.strip()
-        if begun and not self._record.answer:
-            self._save(replace(self._record, begun=begun))
         self._context.memory_pane.show_note(None)
         if not panes.narrow:
             # The memory goes back from the sections that were opened.
             self._pages.show_here(scroll=panes.current is not Pane.MEMORY)
         panes.fit_answers()
         panes.unseen_answer = panes.current is not Pane.ANSWERS
+        if self._queued:
+            self._context.screen.call_later(self._ask_queued)
+
+    def _keep_what_came(self, problem: str) -> str:
+        """Save what has come of an answer that has ended. Returns its problem in words."""
+        answers, record = self._context.answers_pane, self._record
+        if record.answer:
+            return ""  # What came later, such as a key to cancel, does not concern it.
+        exchange = answers.exchanges[-1]
+        text = exchange.answer.strip()
+        if text and exchange.is_written:
+            # Its sources are not known, so nothing may refer to them.
+            whole = without_references(text)
+            answers.change_last(
+                record=replace(record, answer=whole, begun="", found=True), answer=whole
+            )
+            self._keep_steps()
+            self._save(self._record)
+            self._line.thread.add(
+                QuestionAnswer(record.question, whole, record.upto), record.asked_at
+            )
+            return STOPPED_EARLY
+        begun = without_references(text) or record.begun
+        if not begun:
+            return problem
+        answers.change_last(answer=begun)
+        self._save(replace(record, begun=begun))
+        if problem == _CANCELLED:
+            return BROKEN_OFF
+        return f"{BROKEN_OFF} {problem}"
 
     def flush(self) -> None:
         """Draw the parts of the answer that have come since the last time."""
@@ -652,6 +807,11 @@ class QuestionController:
         self._context.user_data.save(
             lambda data, sha256: data.add_question(sha256, record)
         )
+
+
+def _can_go_on(record: SavedQuestion) -> bool:
+    """Whether an interrupted answer has a beginning, which a question can continue."""
+    return bool(record.begun) and not record.answer and record.passage is None
 
 
 def _has_cost(session: Session) -> bool:

@@ -108,8 +108,8 @@ class WalkController:
         sections = self._sections
         assert sections is not None, "no step is shown"
         left_out = {sections.number_at(offset) for offset in steered.refused}
-        if step.number in left_out:
-            left_out.remove(step.number)
+        if step.is_left_out:
+            left_out.discard(step.number)
         else:
             left_out.add(step.number)
         refused = tuple(start for start, _ in sections.places_of(left_out))

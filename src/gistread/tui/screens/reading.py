@@ -135,6 +135,7 @@ class ReadingScreen(CommandTarget, BookScreen):
             with Vertical(id="question-side"):
                 yield Rule(id="question-rule")
                 yield AnswersPane(id="answers")
+                yield Actions(id="queued")
                 yield Actions(id="passage")
                 yield Actions(id="suggestions")
                 with Horizontal(id="question-line"):
@@ -420,11 +421,14 @@ class ReadingScreen(CommandTarget, BookScreen):
             controllers.line.drop_selection()
             self.panes.show(Pane.BOOK)
         elif not await self._stop_running(controllers):
-            self._leave(controllers)
+            await self._leave(controllers)
         self.redraw_lines()
 
-    def _leave(self, controllers: Controllers) -> None:
-        """Leave another pane, a look from a list, a note, a search, or else the answers."""
+    async def _leave(self, controllers: Controllers) -> None:
+        """Leave another pane, a look from a list, a note, a search, or else the answers.
+
+        Before the answers, stop to try a server again.
+        """
         panes, look_at = self.panes, self._look_at
         if panes.current is not Pane.BOOK:
             panes.show(Pane.BOOK)
@@ -435,6 +439,10 @@ class ReadingScreen(CommandTarget, BookScreen):
             return
         if controllers.links.close_note() or controllers.search.clear():
             return
+        session = controllers.context.session
+        if session is not None and session.waits_for_server:
+            await session.pause()
+            return
         panes.show_answers(False)
         panes.leave_focus_mode()
         panes.unseen_answer = False
@@ -444,6 +452,8 @@ class ReadingScreen(CommandTarget, BookScreen):
         session = controllers.context.session
         if controllers.speech.running:
             await controllers.speech.stop()
+            return True
+        if controllers.questions.drop_queued():
             return True
         if session is not None and session.answering:
             await session.cancel_question()
