@@ -79,7 +79,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     yield Table("Fair and wrong answers of a model that reads well", columns, rows)
     yield Target("fair answers lost or replaced", float(both.lost), at_most=0.0)
     yield Target(
-        "fair answers with a mark [%]", 100 * both.marked / both.fair, at_most=5.0
+        "fair answers with a mark [%]", 100 * both.marked / both.fair, at_most=1.0
     )
     yield Target(
         "first citation right, passages numbered [%]",

@@ -217,6 +217,21 @@ def test_only_the_last_answer_that_the_check_supports_becomes_a_card(
     assert "late" not in doubted
 
 
+def test_a_question_whose_answer_is_in_doubt_is_left_out_of_cards_with_a_notice(
+    run: Run, marked: Path
+) -> None:
+    book = open_book(marked)
+    doubt = AnswerMark(0, 9, AnswerMarkKind.STATEMENT, "not supported by the text")
+    saved = SavedQuestion("How many?", "asdf qwer", found=True, marks=(doubt,))
+    UserData(default_paths()).add_question(book.sha256, saved)
+    ran = run("export", marked, "--format", "anki")
+    assert "asdf" not in ran.out
+    assert "Without 1 question whose answer is in doubt" in ran.err
+    notes = run("export", marked).out
+    assert "asdf qwer \\[not supported by the text\\]" in notes
+    assert "doubt" not in run("export", marked, "--format", "anki", "--doubted").err
+
+
 def test_a_question_asked_twice_is_one_card_that_a_new_answer_updates(
     run: Run, marked: Path
 ) -> None:

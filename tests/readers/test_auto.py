@@ -206,7 +206,7 @@ async def test_a_server_is_said_to_be_sent_the_whole_book() -> None:
     events = [event async for event in METHODS["auto"].reader()(asking)]
     assert choice(events) == (
         "notes",
-        "the whole text, part by part: the question is about all of it, about 8,000 tokens sent",
+        "the whole text, part by part: the question is about all of it, about 10,000 tokens sent",
     )
 
 

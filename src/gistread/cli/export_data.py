@@ -12,6 +12,7 @@ from gistread.cli.memory import memory_store, saved_memories
 from gistread.cli.opening import STANDARD_INPUT, story_bound
 from gistread.cli.output import say, write, write_bytes
 from gistread.errors import GistreadError, StorageError, UsageError
+from gistread.exporting.anki import doubted_notice
 from gistread.exporting.formats import format_named
 from gistread.exporting.fragments import cfis_of
 from gistread.exporting.model import Export, Form, OtherFormat, format_for, with_gists
@@ -117,6 +118,9 @@ def gather(book: Book, path: Path | None, choice: ExportChoice) -> Export:
     elif form is ExportFormat.ANKI:
         # Names are none of the parts that `--only` chooses.
         export = replace(export, names=names_to_learn(book, user_data))
+    notice = doubted_notice(export) if form is ExportFormat.ANKI else ""
+    if notice:
+        say(f"{notice} `--doubted` exports them, too.")
     if isinstance(form, OtherFormat):
         export = replace(export, command_name=_command_name(book, path))
     if path is not None and _wants_cfis(form):

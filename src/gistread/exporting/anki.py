@@ -19,7 +19,7 @@ from gistread.exporting.model import Export, quoted_marks
 from gistread.marking import Mark
 from gistread.people.joining import Entity
 from gistread.store.model import NO_PLAIN_SENTENCE, Citation, SavedQuestion
-from gistread.units import in_quotes
+from gistread.units import counted, in_quotes
 
 _HEADERS = (
     "#separator:tab",
@@ -105,6 +105,27 @@ def _last_answers(export: Export) -> dict[str, SavedQuestion]:
         if _has_sources(saved) and is_believed:
             answers[_same_question(saved)] = saved
     return answers
+
+
+def doubted_notice(export: Export) -> str:
+    """What is said of questions that get no card as each answer is in doubt; else empty.
+
+    >>> from gistread.book.model import Book
+    >>> doubted_notice(Export(Book("", "", (), ())))
+    ''
+    """
+    if export.doubted:
+        return ""
+    carded = _last_answers(export)
+    left_out = {
+        _same_question(saved)
+        for saved in export.questions
+        if saved.found and saved.answer.strip() and _is_doubted(saved)
+    }
+    count = len(left_out - carded.keys())
+    if not count:
+        return ""
+    return f"Without {counted(count, 'question')} whose answer is in doubt."
 
 
 def _highlight_cards(book: Book, mark: Mark) -> Iterator[_Card]:

@@ -119,6 +119,26 @@ def find_marks(
     return tuple(sorted(marks, key=lambda mark: mark.start))
 
 
+def foreign_numbers_and_dates(
+    answer: str, question: str, shown: str, book: Book, *, only_shown: bool = False
+) -> list[Span]:
+    """The numbers, months and days of the answer that a text lacks.
+
+    With `only_shown` also those that other parts of the book tell. Quotations are left out.
+    """
+    answer = _blank_out(answer, REFERENCE.finditer(answer))
+    answer = _blank_out(answer, _long_quotations(answer))
+    whole = "" if only_shown else book.text
+    text = _Text(f"{shown}\n{question}", question, book, whole)
+    language = language_of(answer, language_of(question, text.language))
+    dates = [
+        word.span()
+        for word in ALPHABETIC.finditer(answer)
+        if fold(word[0]) in _CALENDAR and _is_foreign_date(word, answer, text, language)
+    ]
+    return [*_foreign_numbers(answer, text), *dates]
+
+
 def _long_quotations(answer: str) -> list[re.Match[str]]:
     quotations = pattern("quotation").finditer(answer)
     return [

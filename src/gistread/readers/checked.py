@@ -24,7 +24,10 @@ from gistread.readers.book_text import places_of
 from gistread.readers.citations import cite, with_cited_sentences, with_sources
 from gistread.readers.closest import closest_sentences
 from gistread.readers.events import Answered, ReaderEvents, Started, Stopped, StopReason
+from gistread.readers.evidence import statement_spans
+from gistread.readers.gibberish import NOT_SUPPORTED, gibberish_marks
 from gistread.readers.leaks import without_leaks
+from gistread.readers.source_marks import merged_marks, source_marks
 from gistread.readers.support import Statement, check, is_invented
 from gistread.readers.thread import (
     begun_answer,
@@ -37,7 +40,6 @@ from gistread.store.model import AnswerMark, AnswerMarkKind, Citation
 
 QUOTED = "The model gave no usable answer. The passages closest to the question:"
 NO_ANSWER = "The model gave no usable answer."
-NOT_SUPPORTED = "not supported by the text"
 # A capitalised word: in "the King of Norway" only "Norway"
 _NAME = r"[A-Z][^\W\d_]{2,}\b(?! of\b)"
 # A name that does not begin the sentence, where every word has a capital: "Mr. Fox"
@@ -110,8 +112,16 @@ async def _checked(answered: Answered, asking: Asking, started: Started) -> Answ
     """The answer, checked, with sources if it has none."""
     if not _can_be_checked(answered, started):
         return answered
+    draft = replace(
+        answered, answer=without_leaks(answered.answer, asking.options.wording)
+    )
+    sourced = await _with_sources(draft, asking, started)
+    return await asyncio.to_thread(_with_marks_of_sources, sourced, asking)
+
+
+async def _with_sources(draft: Answered, asking: Asking, started: Started) -> Answered:
+    """The draft, checked against the text, with sources if it has none."""
     options = asking.options
-    draft = replace(answered, answer=without_leaks(answered.answer, options.wording))
     checked = await asyncio.to_thread(check_answer, draft, asking, started)
     is_kept = options.model.is_believed and checked.answer == draft.answer
     is_translated = options.selection and selection.is_translation(asking.question)
@@ -120,12 +130,41 @@ async def _checked(answered: Answered, asking: Asking, started: Started) -> Answ
     if checked.found and draft.cited:
         return await with_cited_sentences(checked, asking, _places(draft, asking))
     has_sources = bool(draft.cited or draft.citations)
-    if has_sources:
+    if has_sources or _is_all_gibberish(checked):
         return checked
     excluded = places_of(asking.memory, asking.steering.refused)
     if asking.steering.only:
         excluded = [(0, len(asking.memory.book.text))]
     return await with_sources(checked, asking, _places(draft, asking), excluded)
+
+
+def _with_marks_of_sources(answered: Answered, asking: Asking) -> Answered:
+    """The answer with marks for what its sources do not tell.
+
+    An explanation of a selection may tell more than the book.
+    """
+    is_own = answered.found and not answered.quoted
+    if not is_own or asking.options.selection:
+        return answered
+    more = source_marks(
+        answered.answer,
+        asking.question,
+        asking.memory.book,
+        answered.citations,
+        answered.cited,
+    )
+    return replace(answered, marks=merged_marks(answered.marks, more))
+
+
+def _is_all_gibberish(answered: Answered) -> bool:
+    """Whether no statement of an answer is language: no sentence can be its source."""
+    whole = [
+        (mark.start, mark.end)
+        for mark in answered.marks
+        if mark.kind is AnswerMarkKind.STATEMENT
+    ]
+    spans = statement_spans(answered.answer)
+    return bool(spans) and all(span in whole for span in spans)
 
 
 def check_answer(answered: Answered, asking: Asking, started: Started) -> Answered:
@@ -159,7 +198,12 @@ def _with_marks(answered: Answered, asking: Asking) -> Answered:
     texts += [
         f"{earlier.question} {earlier.answer}" for earlier in asking.options.thread
     ]
-    marks = find_marks(answered.answer, asking.question, "\n".join(texts), memory.book)
+    answer, question = answered.answer, asking.question
+    marks = find_marks(answer, question, "\n".join(texts), memory.book)
+    # What says that the book does not tell shares no words with it.
+    if answered.found and not answered.absence:
+        gibberish = gibberish_marks(answer, question, memory.book, marks)
+        marks = merged_marks(marks, gibberish)
     cited: tuple[Citation, ...] = ()
     if answered.cited:
         shown = _places(answered, asking)
@@ -183,17 +227,20 @@ def _check_weak(answered: Answered, asking: Asking, started: Started) -> Answere
     """The answer with its unsupported statements marked, or the sentences closest to the question.
 
     An answer is useless if each of its statements has a name, a number or a quotation that the
-    text lacks.
+    text lacks, or is no language.
     """
     question = asking.question
     memory = asking.memory
     if says_not_found(answered.answer):
         return _not_found(answered, memory, started)
     answered, statements = _without_meta(answered, question, memory)
+    gibberish = gibberish_marks(answered.answer, question, memory.book)
+    marked = replace(answered, marks=merged_marks(_marks_of(statements), gibberish))
     has_words = bool(answered.answer.strip(" .\n"))
-    if answered.found and has_words and not is_invented(statements):
+    is_useless = is_invented(statements) or (gibberish and _is_all_gibberish(marked))
+    if answered.found and has_words and not is_useless:
         citations = answered.citations or _sources_of(answered, statements, asking)
-        return replace(answered, citations=citations, marks=_marks_of(statements))
+        return replace(marked, citations=citations)
     places = _places(answered, asking)
     quotes = closest_sentences(question, memory, places, asking.options.selection)
     if quotes:

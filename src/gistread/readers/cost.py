@@ -1,5 +1,7 @@
 """How much text a question may show to its model, and how many tokens an answer costs."""
 
+import math
+
 from gistread.engine.protocol import Engine, EngineInfo
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import TOKENS_PER_WORD, RemainingWork
@@ -45,6 +47,11 @@ BUILT_FIRST = frozenset(("summaries", "facts"))  # Artifacts that a reader waits
 WHOLE_BOOK = frozenset(("notes", "longagent"))  # Readers that evaluate all of the text
 _ANSWER_TOKENS = 128
 _CHUNK_TOKENS = 2_000
+_TASK_TOKENS = 150  # Of a prompt beside its text: the question and what to do
+_ANSWER_SHARE = 0.25  # Of the window that is kept for the answer, at most
+_MOST_ANSWER_TOKENS = 512
+_LEAST_CHUNK_TOKENS = 100
+_MOST_NOTES_TOKENS = 2_000  # Of all notes in one prompt
 _NOTE_TOKENS = 64
 _LEVELS = 3  # Of `memwalker`'s tree
 _LEVEL_TOKENS = 1_200  # Of the summaries at one level
@@ -74,9 +81,17 @@ def answer_work(
     gists = min(info.context_tokens - pages, all_gists)
     written = 0.0  # Besides the answer
     match reader:
+        case "quoting":
+            return RemainingWork(done=0, total=1)  # No model is asked.
         case "notes" | "longagent":
-            read = book
-            written = _NOTE_TOKENS * (book / _CHUNK_TOKENS)
+            room = _room(info)
+            chunk = max(_LEAST_CHUNK_TOKENS, min(_CHUNK_TOKENS, room / 2))
+            parts = math.ceil(book / chunk)
+            written = _NOTE_TOKENS * parts
+            # Every other part adds a note.
+            notes = min(written / 2, _MOST_NOTES_TOKENS, room - chunk)
+            # Each part is read with the notes so far, on average half of them.
+            read = book + parts * (_TASK_TOKENS + notes / 2) + notes
         case "graphreader":
             read = _STEPS * _STEP_TOKENS
             written = _STEPS * _NOTE_TOKENS
@@ -98,9 +113,20 @@ def answer_work(
 
 
 def _passage_tokens(book: float, info: EngineInfo, model: ModelClass) -> float:
-    """Most tokens of text that `gistread` shows, in two looks. `book`: tokens of the whole book."""
+    """Tokens that `gistread` sends with the nearest passages. `book`: tokens of the whole book.
+
+    A second look, after nothing was found, is not counted.
+    """
     readable = readable_tokens(info, FIRST_WORD_S)
     if book <= min(readable, model.most_tokens):
-        return book
-    one_look = min(model.passage_tokens, max(LEAST_TOKENS, readable))
-    return min(book, 2 * one_look)
+        return book + _TASK_TOKENS
+    usual = min(model.passage_tokens, max(LEAST_TOKENS, readable))
+    one_look = min(usual, _room(info))
+    return min(book, one_look) + _TASK_TOKENS
+
+
+def _room(info: EngineInfo) -> float:
+    """Tokens of text that fit the window with the task and the answer."""
+    window = info.context_tokens
+    answer = min(_MOST_ANSWER_TOKENS, _ANSWER_SHARE * window)
+    return max(0.0, window - answer - _TASK_TOKENS)

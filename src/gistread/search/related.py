@@ -38,11 +38,25 @@ def related_stems(
 
 
 @cache
-def _all_related() -> Mapping[str, frozenset[str]]:
-    """The related stems of each stem. Forms of one word share the words related to it."""
-    tables = tomllib.loads(
+def common_words() -> frozenset[str]:
+    """The English words of the list."""
+    words: set[str] = set()
+    for table in _tables().values():
+        for word, others in table.items():
+            words |= {word, *others.split()}
+    return frozenset(words)
+
+
+def _tables() -> dict[str, dict[str, str]]:
+    return tomllib.loads(
         Path(__file__).with_name("related_words.toml").read_text("utf-8")
     )
+
+
+@cache
+def _all_related() -> Mapping[str, frozenset[str]]:
+    """The related stems of each stem. Forms of one word share the words related to it."""
+    tables = _tables()
     stem = Terms("en").stem
     related: dict[str, frozenset[str]] = defaultdict(frozenset)
     for word, others in tables["related"].items():

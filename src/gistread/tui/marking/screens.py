@@ -14,6 +14,7 @@ from textual.widgets import Input, Static, TextArea
 from gistread.book.model import Book
 from gistread.dictionary import DictionaryError, Lookup, contains_entry, look_up
 from gistread.errors import GistreadError
+from gistread.exporting.anki import doubted_notice
 from gistread.exporting.documents import write_export
 from gistread.exporting.model import Export, export_file_name, format_for
 from gistread.exporting.names import ExportFormat
@@ -379,4 +380,7 @@ class ExportScreen(ListScreen[ExportFormat]):
             self.say(str(error))
         else:
             self.dismiss()
-            self.notify(message)
+            notice = ""
+            if written_form is ExportFormat.ANKI:
+                notice = doubted_notice(export)
+            self.notify(f"{message} {notice}".rstrip())
