@@ -3,7 +3,8 @@
 import pytest
 
 from gistread.memory.model import GistMemory, PageSize
-from gistread.readers.introductions import introductions
+from gistread.people.index import index_of
+from gistread.readers.introductions import introducing_sentences, introductions
 from tests.memory.books import make_book
 
 TEXT = (
@@ -130,3 +131,29 @@ def test_a_particle_belongs_to_the_family_name(name: str, sentence: str) -> None
     assert [known.book.text[start:end] for start, end in introduction.sentences] == [
         sentence
     ]
+
+
+@pytest.mark.parametrize(
+    ("sentences", "expected"),
+    [
+        ("“What is it, Bunter?” he asked.", None),
+        ("“Come here, Bunter, and bring my hat.” Bunter’s coat lay there.", None),
+        (
+            "“What is it, Bunter?” he asked. Bunter had once been in the army.",
+            "Bunter had once been in the army.",
+        ),
+        (
+            "They looked for Bunter. Bunter brought coffee and the evening papers.",
+            "Bunter brought coffee and the evening papers.",
+        ),
+    ],
+)
+def test_a_card_has_a_sentence_that_tells_something_or_none(
+    sentences: str, expected: str | None
+) -> None:
+    book = make_book([f"{sentences} It rained upon the road.", "“Thank you, Bunter.”"])
+    entity = index_of(book).find("Bunter")[0]
+    quotes = [
+        book.text[start:end] for start, end in introducing_sentences(entity, book)
+    ]
+    assert quotes == ([expected] if expected else [])

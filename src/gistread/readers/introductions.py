@@ -17,6 +17,7 @@ from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, sentence_at
 from gistread.people.index import index_of
+from gistread.people.informing import informing_sentence
 from gistread.people.joining import Entity
 from gistread.people.mentions import Form, supports_names
 from gistread.people.telling import Told, find_holder, role_in, telling_sentences
@@ -90,15 +91,23 @@ def _by_index(words: list[str], book: Book) -> Introductions:
     for form in _forms(name):
         entities = index.find(form)
         if entities:
-            ranked = telling_sentences(form, entities[0].forms, book)
+            forms = entities[0].forms
+            ranked = telling_sentences(form, forms, book)
+            if not ranked[0].tells:
+                nearest = informing_sentence(forms, book) or ranked[0].span
+                return Introductions(name, (nearest,))
             return _introduced(name, ranked)
     return _by_text(name, book)
 
 
 def introducing_sentences(entity: Entity, book: Book) -> tuple[Passage, ...]:
-    """The sentence that tells best who or what the entity is; else that of the first mention."""
-    ranked = telling_sentences(entity.name, entity.forms, book)
-    return _introduced(entity.name, ranked).sentences
+    """The sentence that tells best who or what the entity is; else one that tells something of it.
+
+    None if each only names it.
+    """
+    best = telling_sentences(entity.name, entity.forms, book)[0]
+    place = best.span if best.tells else informing_sentence(entity.forms, book)
+    return (place,) if place else ()
 
 
 def _introduced(name: str, ranked: list[Told]) -> Introductions:
