@@ -13,7 +13,13 @@ from gistread.memory.model import (
     Page,
     PageSize,
 )
-from gistread.readers.recap import RECAP_WORDS, describe_sources, recap
+from gistread.readers.recap import (
+    RECAP_WORDS,
+    describe_sources,
+    paragraph_text,
+    paragraphs_by_chapter,
+    recap,
+)
 from gistread.sample import story_path
 from gistread.words import count_words
 from tests.fake_engine import FakeEngine
@@ -304,3 +310,26 @@ def test_a_mark_alone_is_no_sentence() -> None:
     sentences = [sentence.text for sentence in recap(memory).chapter]
     assert sentences
     assert "“”" not in sentences
+
+
+def test_without_gists_each_chapter_is_told_under_its_title() -> None:
+    chapters = [
+        [
+            f"# Chapter {number}",
+            f"Mr. Penn came to the farm on day {number}, and it rained until the evening.",
+            "Nobody came to the door for a long time, and the dog slept in the yard.",
+        ]
+        for number in range(1, 5)
+    ]
+    book = make_book(*chapters)
+    memory = GistMemory(book, PageSize(50, 150), "")
+    story = recap(memory)
+    by_title = dict(paragraphs_by_chapter(story, memory, book))
+    assert list(by_title) == [chapter.title for chapter in book.chapters]
+    for number, paragraphs in enumerate(by_title.values(), start=1):
+        assert f"on day {number}," in paragraph_text(paragraphs[0], story)
+    up_to_second = memory.upto(book.chapters[1].end)
+    bounded = recap(up_to_second)
+    assert {sentence.start < book.chapters[1].end for sentence in bounded.before} == {
+        True
+    }

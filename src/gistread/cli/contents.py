@@ -16,7 +16,14 @@ from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.memory.store import MemoryHeader
 from gistread.paths import default_paths
-from gistread.readers.recap import Recap, describe_sources, last_sentence, recap
+from gistread.readers.recap import (
+    Recap,
+    describe_sources,
+    last_sentence,
+    paragraph_text,
+    paragraphs_by_chapter,
+    recap,
+)
 from gistread.store.model import SavedThread
 from gistread.store.user_data import UserData
 from gistread.units import counted, format_place
@@ -79,7 +86,7 @@ def _recap(arguments: argparse.Namespace) -> ExitStatus:
     has_story = bool(story.before or story.chapter)
     lines = []
     if has_story:
-        lines = _recap_lines(story, book)
+        lines = _recap_lines(story, memory, book)
         if bound is not None:
             lines += _place_lines(story, book, bound, arguments.upto)
     report(arguments, {**recap_document(story), "upto": bound}, lines)
@@ -90,21 +97,14 @@ def _recap(arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.DONE
 
 
-def _recap_lines(story: Recap, book: Book) -> list[str]:
-    """The sentences of the story under their headings, and who is there."""
+def _recap_lines(story: Recap, memory: GistMemory, book: Book) -> list[str]:
+    """The story in paragraphs under the titles of its chapters, and who is there."""
     lines: list[str] = []
-    length = len(book.text)
-    parts = (
-        ("The story before", story.before),
-        (story.title or "So far", story.chapter),
-    )
-    for title, sentences in parts:
-        if not sentences:
-            continue
-        lines.append(title)
-        for sentence in sentences:
-            place = format_place(sentence.start, length)
-            lines.append(f"{place:>5}  {sentence.text}")
+    for title, paragraphs in paragraphs_by_chapter(story, memory, book):
+        lines.append(title or "So far")
+        for paragraph in paragraphs:
+            place = format_place(paragraph[0].start, len(book.text))
+            lines.append(f"{place:>5}  {paragraph_text(paragraph, story)}")
         lines.append("")
     if story.people:
         lines.append(f"People here: {', '.join(story.people)}")
@@ -126,7 +126,7 @@ def _tell_sources(story: Recap, book: Book) -> None:
     """Say from what the story was put together."""
     if not story.pages:
         say(
-            "The model has not read this book: these are sentences of the chapter. "
+            "The model has not read this book: these are sentences of its chapters. "
             "`gistread index BOOK` reads it."
         )
         return

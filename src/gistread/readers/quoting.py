@@ -135,7 +135,7 @@ async def story_so_far(asking: Asking) -> tuple[Passage, ...]:
 
 def _story_places(memory: GistMemory) -> tuple[Passage, ...]:
     story = recap(memory, words=SHORT_RECAP_WORDS)
-    before = story.before or own_story(memory)
+    before = story.before if story.pages else own_story(memory)
     sentences = (*before, *story.chapter)
     places = {sentence_at(memory.book, sentence.start) for sentence in sentences}
     return tuple(sorted(places))

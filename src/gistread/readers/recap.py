@@ -5,8 +5,9 @@ do not, or nothing has been read, they are the book's own. `suggestions` are que
 names near the place.
 """
 
+import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby, islice
 
@@ -15,7 +16,7 @@ from gistread.book.sentences import sentence_spans
 from gistread.memory.extractive import choose, length, shared_terms
 from gistread.memory.front_matter import back_matter_start, front_matter_end
 from gistread.memory.guard import Draft, foreign_names, foreign_numbers, told_before
-from gistread.memory.model import GistMemory, GistSource, MemoryEntry
+from gistread.memory.model import GistMemory, GistSource, MemoryEntry, Page
 from gistread.memory.passages import Span, sentence_at, sentences_of
 from gistread.memory.spoilers import has_plot
 from gistread.memory.tree import Node, existing_summaries, page_by_page
@@ -39,6 +40,8 @@ _MOST_CUT = 1.5
 _ACT_WORDS = 60  # About three sentences: the story is told in as many acts as fit
 _OWN_BOOK_WORDS = 180  # Of a book without chapters that is told in its own sentences
 _OWN_CHAPTER_WORDS = 70
+_OWN_CHAPTERS = 12  # Most chapters before the last one that are told without gists
+_PARAGRAPH_WORDS = 40  # A shorter paragraph of the story takes the next page too
 _OWN_ACTS = 8  # Of a story that is told without gists
 _OWN_ACT_WORDS = 28  # About a sentence
 _ACT_CHARACTERS = 12_000  # The sentence of such an act is from so many first characters
@@ -125,8 +128,12 @@ def recap(
         told_until = read_until if is_behind else 0
         start = max(chapter.start, told_until)
         in_chapter = _own_sentences(book, start, end, " ".join(people))
+    told_before = _tell(before, before_words, memory)
+    if not any(tells):
+        names = " ".join(people)
+        told_before = _own_chapters(book, story_start, chapter.start, names, words)
     return Recap(
-        before=_tell(before, before_words, memory),
+        before=told_before,
         title=chapter.title,
         chapter=in_chapter,
         people=people,
@@ -344,6 +351,66 @@ def _has_letter(text: str) -> bool:
 
 def _on_one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def _own_chapters(
+    book: Book, start: int, end: int, names: str, words: int
+) -> tuple[RecapSentence, ...]:
+    """What the chapters in `book.text[start:end]` tell, in sentences of their own.
+
+    Of many chapters, some evenly chosen ones. `words`: about how many in all.
+    """
+    chapters = [chapter for chapter in book.chapters if start <= chapter.start < end]
+    chosen = chapters[:: math.ceil(len(chapters) / _OWN_CHAPTERS) or 1]
+    if not chosen:
+        return ()
+    words_each = max(_OWN_ACT_WORDS, (words - _OWN_CHAPTER_WORDS) // len(chosen))
+    words_each = min(words_each, _OWN_CHAPTER_WORDS)
+    sentences: list[RecapSentence] = []
+    for chapter in chosen:
+        chapter_end = min(chapter.end, chapter.start + _ACT_CHARACTERS)
+        sentences += _own_sentences(book, chapter.start, chapter_end, names, words_each)
+    return tuple(sentences)
+
+
+def paragraphs_by_chapter(
+    story: Recap, memory: GistMemory, book: Book
+) -> Iterator[tuple[str, list[list[RecapSentence]]]]:
+    """The title of each chapter that is told, with its paragraphs.
+
+    The sentences of a page are a paragraph; after a short one, a page does not begin another.
+    """
+
+    def chapter_title(sentence: RecapSentence) -> str:
+        return book.chapter_title(sentence.start)
+
+    sentences = (*story.before, *story.chapter)
+    for title, of_chapter in groupby(sentences, key=chapter_title):
+        yield title, _paragraphs(of_chapter, memory)
+
+
+def paragraph_text(paragraph: Sequence[RecapSentence], story: Recap) -> str:
+    """The sentences as text, with a sign between those of the book: others are left out."""
+    between = " " if story.pages else " … "
+    return between.join(sentence.text for sentence in paragraph)
+
+
+def _paragraphs(
+    sentences: Iterable[RecapSentence], memory: GistMemory
+) -> list[list[RecapSentence]]:
+    def page(sentence: RecapSentence) -> Page | None:
+        return memory.page_at(sentence.start)
+
+    paragraphs: list[list[RecapSentence]] = []
+    words = 0  # Words of the last paragraph
+    for _, of_page in groupby(sentences, key=page):
+        if not paragraphs or words >= _PARAGRAPH_WORDS:
+            paragraphs.append([])
+            words = 0
+        for sentence in of_page:
+            paragraphs[-1].append(sentence)
+            words += count_words(sentence.text)
+    return paragraphs
 
 
 def own_story(memory: GistMemory) -> tuple[RecapSentence, ...]:

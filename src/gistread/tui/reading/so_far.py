@@ -2,23 +2,23 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
-from itertools import groupby
 
 from textual.widgets import Input
 
 from gistread.book.model import Book
 from gistread.errors import StorageError
-from gistread.memory.model import GistMemory, Page
+from gistread.memory.model import GistMemory
 from gistread.people.index import Index, describe_correction, find_by_form
 from gistread.people.joining import Entity
 from gistread.people.mentions import supports_names
 from gistread.readers.recap import (
     Recap,
-    RecapSentence,
     describe_sources,
     last_sentence,
+    paragraph_text,
+    paragraphs_by_chapter,
     recap,
 )
 from gistread.readers.selection import abbreviate
@@ -32,7 +32,6 @@ from gistread.tui.screens.listing import Row, StoryScreen
 from gistread.tui.screens.people import CardScreen, Choice, PeopleScreen, name_groups
 from gistread.tui.text import Clicked
 from gistread.units import counted
-from gistread.words import count_words
 
 _Chosen = Callable[[Choice | None], None]
 _TOP = 0.3  # Where a mention is shown, from 0 (top) to 1
@@ -41,7 +40,6 @@ _AT_ONCE_S = 0.15  # Names that take longer to find are announced by a notice
 _COLLECTING = "Collecting names …"
 _DAY_S = 24 * 3600
 _READ_ON = 3_000  # Once the user has read so many characters, no recap is offered
-_PARAGRAPH_WORDS = 40  # A shorter paragraph of the story takes the next page too
 # What may stand before a word without a space
 _OPENING_SIGNS = "“”\"‘’'([—-"
 
@@ -335,39 +333,14 @@ def story_rows(
 
     `ends_here`: whether to add the words at which the user stopped.
     """
-
-    def chapter_title(sentence: RecapSentence) -> str:
-        return book.chapter_title(sentence.start)
-
     rows: list[Row[int]] = []
-    sentences = (*story.before, *story.chapter)
-    for title, of_chapter in groupby(sentences, key=chapter_title):
+    for title, paragraphs in paragraphs_by_chapter(story, memory, book):
         if title:
             rows.append(Row(None, title))
-        for paragraph in _paragraphs(of_chapter, memory):
-            words = " ".join(sentence.text for sentence in paragraph)
+        for paragraph in paragraphs:
+            words = paragraph_text(paragraph, story)
             rows.append(Row(paragraph[0].start, words))
     if story.stopped and ends_here:
         rows.append(Row(None, "You stopped at"))
         rows.append(Row(story.stopped[0], last_sentence(book, story.stopped)))
     return rows
-
-
-def _paragraphs(
-    sentences: Iterable[RecapSentence], memory: GistMemory
-) -> list[list[RecapSentence]]:
-    """The sentences of each page; after a short paragraph, a page does not begin another."""
-
-    def page(sentence: RecapSentence) -> Page | None:
-        return memory.page_at(sentence.start)
-
-    paragraphs: list[list[RecapSentence]] = []
-    words = 0  # Words of the last paragraph
-    for _, of_page in groupby(sentences, key=page):
-        if not paragraphs or words >= _PARAGRAPH_WORDS:
-            paragraphs.append([])
-            words = 0
-        for sentence in of_page:
-            paragraphs[-1].append(sentence)
-            words += count_words(sentence.text)
-    return paragraphs
