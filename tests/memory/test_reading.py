@@ -280,8 +280,8 @@ async def test_a_gist_of_own_sentences_leaves_out_the_heading(
     assert entry.gist.text.startswith("W0x0")
 
 
-@pytest.mark.parametrize(("passes", "second"), [(False, 6), (True, 15)])
-async def test_second_attempts_end_if_none_of_six_passed(
+@pytest.mark.parametrize(("passes", "second"), [(False, 3), (True, 15)])
+async def test_second_attempts_end_if_none_of_three_passed(
     store: MemoryStore, passes: bool, second: int
 ) -> None:
     book = make_book([prose(70, seed=i) for i in range(15)])
@@ -305,7 +305,7 @@ async def test_second_attempts_end_if_none_of_six_passed(
         second,
         second,
     )
-    assert sum(len(event.faults) for event in events) == 15 + (0 if passes else 6)
+    assert sum(len(event.faults) for event in events) == 15 + (0 if passes else 3)
 
 
 @pytest.mark.parametrize(

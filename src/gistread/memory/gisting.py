@@ -19,8 +19,8 @@ PROMPTS = ("gist", "gist_again")  # Part of a memory's identity
 
 VERBATIM_WORDS = 60  # A shorter page (a title page, a few last lines) is its own gist
 
-# Characters between checks of an unfinished gist; some twenty words
-_CHECKED_EVERY = 120
+# Characters between checks of an unfinished gist; some ten words. A copy is known after 24 words.
+_CHECKED_EVERY = 60
 _LEAST_EXTRA = 48  # Least tokens reserved for a task that may be longer than another
 _ROOM = 1.8  # Tokens allowed for each token of the requested length
 _SPARE_TOKENS = 24  # Allowed beyond that, so that a short gist can end its sentence

@@ -39,8 +39,9 @@ _REQUESTS_PER_CHAPTER = 8
 _REMOTE_REQUESTS_PER_CHAPTER = 2
 _PAGES_AT_FIRST = 1  # Pages that may be found and gisted at once
 _PAGES_MORE = 2  # Added after each finished page
-# No second attempts at gists are made if fewer than this share of them pass.
-_SECOND_PAYS = 1 / 6
+# No second attempts at gists are made if fewer than this share of them pass: of 32 second
+# attempts over growing text by models of 0.5 and 1.5 billion parameters, 4 passed.
+_SECOND_PAYS = 1 / 3
 
 
 @dataclass(frozen=True, slots=True)
