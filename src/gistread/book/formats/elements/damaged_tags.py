@@ -4,18 +4,19 @@ import re
 
 from lxml.html.defs import tags
 
+# No group here is repeated possessively: Python before 3.11.5 then misses matches.
 _NAME = rb"""[A-Za-z][^\s<>/"'=]*+"""
 _VALUE = rb"""(?:"[^"]*+"(?=[\s/>])|'[^']*+'(?=[\s/>])|[^\s"'<>]++)"""
 _ATTRIBUTE_NAME = rb"""[^\s<>/"'=]++"""
-_ATTRIBUTE = rb"(?:%b(?:\s*+=\s*+%b)?+)" % (_ATTRIBUTE_NAME, _VALUE)
-_SOUND_TAG = rb"</?+%b(?:[\s/]++%b?+)*+>" % (_NAME, _ATTRIBUTE)
-# As much as possible of text, undamaged tags, comments, and a "<" that begins no tag.
-_SOUND = re.compile(rb"(?:[^<]++|%b|<(?!/?[A-Za-z]))*+" % _SOUND_TAG)
+_ATTRIBUTE = rb"(?:%b(?:\s*+=\s*+%b)?)" % (_ATTRIBUTE_NAME, _VALUE)
+_AFTER_BRACKET = rb"/?%b(?:[\s/]++%b?)*>" % (_NAME, _ATTRIBUTE)
+# An undamaged tag, or the "<" of a damaged one. Another "<" is text.
+_TAG = re.compile(rb"<(?:%b|(?P<is_damaged>(?=/?[A-Za-z])))" % _AFTER_BRACKET)
 # "<p", "</em"
 _TAG_START = re.compile(rb"</?([A-Za-z][A-Za-z0-9]*)(?![\w:.-])")
 # ' class="a" id="b"'
 _QUOTED_ATTRIBUTES = re.compile(
-    rb"""(?:\s++%b\s*+=\s*+(?:"[^"<>]*"|'[^'<>]*'))*+""" % _ATTRIBUTE_NAME
+    rb"""(?:\s++%b\s*+=\s*+(?:"[^"<>]*"|'[^'<>]*'))*""" % _ATTRIBUTE_NAME
 )
 _UNTIL_BRACKET = re.compile(rb"<[^<>]*")
 _QUOTES = (b'"', b"'")
@@ -40,13 +41,21 @@ def mend_tags(data: bytes) -> bytes:
     mended: list[bytes] = []
     position = 0
     while position < len(data):
-        sound_end = _end_of(_SOUND.match(data, position), default=position)
-        mended.append(data[position:sound_end])
-        position = sound_end
+        damaged = _next_damaged(data, position)
+        mended.append(data[position:damaged])
+        position = damaged
         if position < len(data):
             tag, position = _mended_tag(data, position)
             mended.append(tag)
     return b"".join(mended)
+
+
+def _next_damaged(data: bytes, position: int) -> int:
+    """Where the next damaged tag begins; the end of the markup without one."""
+    for tag in _TAG.finditer(data, position):
+        if tag["is_damaged"] is not None:
+            return tag.start()
+    return len(data)
 
 
 def _end_of(match: re.Match[bytes] | None, default: int) -> int:

@@ -29,7 +29,7 @@ NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _XML_ENTITIES = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
 # A tag of raw text. A value in quotation marks may hold ">". No "<" outside values, for speed.
 _RAW_TEXT = re.compile(
-    rb"""<(/?)(noframes|noembed|iframe)\b(?:(?:[^"'<>]|"[^"]*"|'[^']*')*+|[^<>]*)>"""
+    rb"""<(/?)(noframes|noembed|iframe)\b(?:(?:[^"'<>]++|"[^"]*+"|'[^']*+')*|[^<>]*)>"""
     rb"""(\s*</\2\s*>)?""",
     re.IGNORECASE,
 )
@@ -57,8 +57,9 @@ _VOID = frozenset(
 MOST_NESTED = 100  # Up to seven frames each, of the thousand that Python allows
 _MOST_NESTED_TAGS = 75  # Fewer, since parsers add levels such as <tbody>
 _TAG = re.compile(rb"<(/?)([A-Za-z][A-Za-z0-9:_-]*+)[^<>]*>")
-# A tag with its attributes. Possessive: each character is read once, whatever quotes are missing.
-_ATTRIBUTES = re.compile(rb"""<[A-Za-z](?:[^"'<>]++|"[^"]*+"|'[^']*+')*+""")
+# A tag with its attributes. Each character is read once, whatever quotes are missing. Only single
+# characters are repeated possessively: Python before 3.11.5 then misses groups.
+_ATTRIBUTES = re.compile(rb"""<[A-Za-z](?:[^"'<>]++|"[^"]*+"|'[^']*+')*""")
 _QUOTED = re.compile(rb""""[^"]*"|'[^']*'""")
 _MOST_ATTRIBUTES = 200  # Of one tag: the time of parsers grows with their square
 _WORD = re.compile(r"\w+")
