@@ -122,7 +122,7 @@ async def test_a_gist_appears_in_its_card_while_it_is_written_and_a_rejected_one
     app = app_on(small_book(), tmp_path, engine)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
-        await until_shown(pilot, "nightly")
+        await until_shown(pilot, "midnight, …")
         assert TO_COME.search(text_of(app))
         below = next(row for row, line in enumerate(lines(app)) if TO_COME.search(line))
         engine.go_on.set()
