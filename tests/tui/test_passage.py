@@ -1,5 +1,6 @@
 """A selected passage is quoted above the question, asked about, and its answer kept as a note."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from gistread.config import Config
 from gistread.readers.events import Started
 from gistread.readers.selection import CHOICES
 from gistread.store.model import BoundChoice
+from gistread.store.user_data import UserData
 from gistread.tui.marking.screens import LookupScreen
 from gistread.tui.widgets.lines import Actions
 from tests.tui.books import small_book
@@ -17,6 +19,7 @@ from tests.tui.scripted import (
     SteppedEngine,
     app_on,
     opened,
+    paths_in,
     read_whole,
     text_of,
     until,
@@ -77,6 +80,29 @@ async def test_a_selection_is_quoted_asked_about_and_its_answer_kept_as_a_note(
         await until(pilot, lambda: about.options.thread)
         assert about.options.selection is None
         assert about.options.thread[0].question == f"{QUOTE}: {EXPLAIN}"
+
+
+async def test_a_question_that_waits_is_not_about_what_is_selected_meanwhile(
+    tmp_path: Path, about: ScriptedReader
+) -> None:
+    engine = SteppedEngine(says=says)
+    # What it takes is estimated first: on a server, every question has a cost.
+    engine._info = replace(engine.info, is_remote=True)
+    app = app_on(small_book(), tmp_path, engine)
+    async with app.run_test(size=WIDE) as pilot:
+        await read_whole(pilot)
+        await ask(pilot, "who lit it")
+        await until(pilot, lambda: about.questions == ["who lit it"])
+        await ask(pilot, "where is the tower")
+        await until_shown(pilot, "next: where is the tower")
+        await pilot.press("V", "V", "right", "a")
+        await until_shown(pilot, QUOTE)
+        about.say(STARTED, answered("Finch did."))
+        await until(pilot, lambda: about.questions[1:] == ["where is the tower"])
+        assert about.options.selection is None
+        assert QUOTE in text_of(app)
+    questions = UserData(paths_in(tmp_path)).questions(small_book().sha256)
+    assert [question.passage for question in questions] == [None, None]
 
 
 async def test_on_a_narrow_screen_a_translation_is_completed_before_a_page_is_read(

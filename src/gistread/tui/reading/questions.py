@@ -69,10 +69,18 @@ class _Queued:
 
 
 class _Start(Protocol):
-    """Starts a question with a method; empty: that of the session."""
+    """Starts a question about the selection, or about the book, with a method.
+
+    `reader`: empty for the method of the session.
+    """
 
     def __call__(
-        self, session: Session, question: str, reader: str = "", /
+        self,
+        session: Session,
+        question: str,
+        selection: Passage | None,
+        reader: str = "",
+        /,
     ) -> None: ...
 
 
@@ -145,7 +153,7 @@ class QuestionController:
         if session.answering or self._queued:
             self._queue(question)
         else:
-            self._submit_to(session, question, self._start)
+            self._submit_to(session, question, self._line.selection, self._start)
 
     def _queue(self, question: str) -> None:
         """Let a question wait until those before it are answered."""
@@ -194,17 +202,18 @@ class QuestionController:
             return
         queued = self._queued.pop(0)
         self._show_queued()
-        # What is being typed meanwhile, and is selected for it, stays.
-        selection, self._line.selection = self._line.selection, queued.selection
-        try:
-            self._submit_to(session, queued.question, self._begin)
-        finally:
-            self._line.selection = selection
+        self._submit_to(session, queued.question, queued.selection, self._begin)
 
-    def _submit_to(self, session: Session, question: str, start: "_Start") -> None:
-        """Ask a question once the session is ready for one."""
+    def _submit_to(
+        self,
+        session: Session,
+        question: str,
+        selection: Passage | None,
+        start: "_Start",
+    ) -> None:
+        """Ask a question about the selection, or about the book, once the session is ready."""
         context = self._context
-        obstacle = self._obstacle(session)
+        obstacle = self._obstacle(session, selection)
         # Only a question that lacks a model goes on waiting.
         self._waiting = ""
         if obstacle in _NO_MODEL:
@@ -214,16 +223,16 @@ class QuestionController:
             app.call_later(app.run_action, "choose_model")
         elif obstacle:
             context.warn_of(obstacle)
-        elif self._line.selection is not None or not _has_cost(session):
+        elif selection is not None or not _has_cost(session):
             # A question about a selection is quick: the model sees only the text around it.
-            start(session, question)
+            start(session, question, selection)
         else:
             job = partial(self._start_or_offer, session, question, start)
             run_job(context.screen, job, group="cost")
 
-    def _obstacle(self, session: Session) -> Obstacle | None:
-        """Why the question in the line cannot be asked now; None if it can."""
-        about_selection = self._line.selection is not None
+    def _obstacle(self, session: Session, selection: Passage | None) -> Obstacle | None:
+        """Why a question about this cannot be asked now; None if it can."""
+        about_selection = selection is not None
         return session.questions.obstacle(
             session.reader, about_selection=about_selection
         )
@@ -247,7 +256,7 @@ class QuestionController:
     async def _start_or_offer(
         self, session: Session, question: str, start: "_Start"
     ) -> None:
-        """Start the question; if it takes long and another reader is quicker, offer that first.
+        """Start a question about the book; offer a quicker reader first if it takes long.
 
         Says how much is sent to a server.
         """
@@ -262,11 +271,13 @@ class QuestionController:
             quick_reader, quick_seconds = cheaper
             cost = cost_words(reader, memory, seconds, tokens)
             panel = cost_panel(reader, cost, quick=quick_reader, seconds=quick_seconds)
-            self._context.push(panel, lambda chosen: start(session, question, chosen))
+            self._context.push(
+                panel, lambda chosen: start(session, question, None, chosen)
+            )
             return
         if tokens:
             self._context.notify(f"Sends about {tokens:,} tokens to the server.")
-        start(session, question)
+        start(session, question, None)
 
     async def show_saved(self) -> None:
         """Show the saved questions."""
@@ -289,12 +300,13 @@ class QuestionController:
         session, question = self._context.session, self._waiting
         if not question or session is None or session.answering:
             return
-        if self._obstacle(session) is not None:
+        selection = self._line.selection
+        if self._obstacle(session, selection) is not None:
             return
         self._waiting = ""
         typed = " ".join(self._context.question.value.split())
         if typed == question:
-            self._start(session, question)
+            self._start(session, question, selection)
 
     def opened(self) -> None:
         """Ask the question that waited for the book; without a model, offer the choice of one."""
@@ -345,7 +357,7 @@ class QuestionController:
         self._line.thread = thread
         del exchanges[number]  # It is shown anew, as the last one.
         question = question_alone(record.passage, record.question, context.book)
-        self._start(session, question, reader, again=record)
+        self._start(session, question, None, reader, again=record)
 
     def _can_ask(self, session: Session, record: SavedQuestion, reader: str) -> bool:
         """Whether a saved question can be asked now; warns if it cannot."""
@@ -389,7 +401,7 @@ class QuestionController:
         up_to_this = replace(thread, questions=(*thread.questions[:index], record))
         self._line.thread = OpenThread.of(up_to_this)
         self._line.thread.follows = True
-        self._start(session, GO_ON, _reader_of(record))
+        self._start(session, GO_ON, None, _reader_of(record))
 
     async def _thread_of(self, record: SavedQuestion) -> SavedThread:
         """The saved thread of a question; an empty one if it is no longer saved."""
@@ -404,19 +416,20 @@ class QuestionController:
         self,
         session: Session,
         question: str,
+        selection: Passage | None,
         reader: str = "",
         again: SavedQuestion | None = None,
     ) -> None:
         """Start a question that was typed or chosen, and empty the question line.
 
-        `reader`: its method; empty: that of the session. `again`: the record of an interrupted
-        question, which is asked with the same options.
+        `selection`: the selected text that it is about; None: the book. `reader`: its
+        method; empty: that of the session. `again`: the record of an interrupted question, which
+        is asked with the same options.
         """
         self._context.question.accept(question)
         self._line.offer()  # Takes back the questions on offer
-        has_selection = self._line.selection is not None
-        self._begin(session, question, reader, again)
-        if has_selection and not again:
+        self._begin(session, question, selection, reader, again)
+        if selection is not None:
             self._line.selection_asked(question)
         self._leave_question()
 
@@ -431,12 +444,14 @@ class QuestionController:
         self,
         session: Session,
         question: str,
+        selection: Passage | None,
         reader: str = "",
         again: SavedQuestion | None = None,
     ) -> None:
         """Give a question to the session, as `_start` does."""
         context = self._context
-        record = self._new_record(session, question, reader or session.reader, again)
+        reader = reader or session.reader
+        record = self._new_record(session, question, selection, reader, again)
         self._record_to_ask = record
         options: AskOptions = {
             "pinned": record.pinned,
@@ -451,7 +466,12 @@ class QuestionController:
         session.questions.start(session.question(question, **options))
 
     def _new_record(
-        self, session: Session, question: str, reader: str, again: SavedQuestion | None
+        self,
+        session: Session,
+        question: str,
+        selection: Passage | None,
+        reader: str,
+        again: SavedQuestion | None,
     ) -> SavedQuestion:
         """The record of a question to ask, which continues the open thread or begins another."""
         line = self._line
@@ -461,7 +481,7 @@ class QuestionController:
             bound = again.upto
         else:
             asked_at = time.time()
-            passage = line.selection
+            passage = selection
             bound = extend_bound(passage, line.bound, self._context.book)
             if not within_bound(line.thread.exchanges, bound):
                 line.thread = OpenThread()
