@@ -9,7 +9,17 @@ from gistread.memory.model import GistMemory
 from gistread.memory.sections import Sections
 from gistread.readers import registry
 from gistread.readers.answering import ReaderOptions
-from gistread.readers.events import Answered, LookedUp, Noted, Proposed, Shown
+from gistread.readers.events import (
+    Answered,
+    Expanded,
+    LookedUp,
+    Noted,
+    OpenedBy,
+    Proposed,
+    Refused,
+    Shown,
+    Written,
+)
 from gistread.readers.model_class import BASIC
 from gistread.readers.steering import Decision, Steering
 from gistread.readers.walk import WalkStep, saved_walk, walk_of, with_steps
@@ -125,6 +135,24 @@ def test_a_saved_answer_is_walked_as_it_was_when_it_was_new() -> None:
         (5, True),
     ]
     assert steps[0].cited == ((first.start, first.start + 20),)
+
+
+def test_what_a_stopped_answer_had_read_is_not_left_out() -> None:
+    memory = make_memory()
+    third, fifth = memory.entry(3).page, memory.entry(5).page
+    trace = [
+        Expanded(2, OpenedBy.AGENT),
+        Expanded(4, OpenedBy.AGENT),
+        Refused((4,)),  # In time
+        Shown(((fifth.start, fifth.end),)),
+        Shown(((third.start, third.end),)),
+        Written(),
+    ]
+    record = SavedQuestion(QUESTION, "A wooden one.", True)
+    steering = Steering(refused={2, 3, 4, 5})
+    record = with_steps(record, trace, steering, memory)
+    left_out = [step.start for step in record.steps if step.is_left_out]
+    assert left_out == [memory.entry(4).page.start, fifth.start]
 
 
 def test_the_steps_of_a_saved_answer_are_numbered_by_the_memory_of_today() -> None:

@@ -114,17 +114,33 @@ def with_steps(
 def _read_in(
     trace: Sequence[ReaderEvent], sections: Sections, numbers: Collection[int]
 ) -> set[int]:
-    """Which of these sections the answer at the end of the trace has read."""
-    answered = trace[-1] if trace else None
-    if not isinstance(answered, events.Answered):
-        return set()
-    places = (*answered.seen, *answered.noted)
-    read = set(answered.expanded)
+    """Which of these sections the answer of the trace has read."""
+    last = trace[-1] if trace else None
+    if isinstance(last, events.Answered):
+        places = (*last.seen, *last.noted)
+        read = set(last.expanded)
+    else:
+        places, read = _shown_by(trace)
     for number in numbers:
         section = sections.numbered(number)
         if section is not None and overlaps(places, section.place):
             read.add(number)
     return read.intersection(numbers)
+
+
+def _shown_by(trace: Iterable[ReaderEvent]) -> tuple[tuple[Passage, ...], set[int]]:
+    """(places, sections) shown for an answer that was stopped when it had been written."""
+    places: tuple[Passage, ...] = ()
+    opened: set[int] = set()
+    for event in trace:
+        match event:
+            case events.Shown():
+                places = event.places  # What is shown later takes the place of it.
+            case events.Expanded(page=page):
+                opened.add(page)
+            case events.Refused(pages=pages):
+                opened.difference_update(pages)
+    return places, opened
 
 
 def refused_too_late(record: SavedQuestion) -> tuple[int, ...]:
