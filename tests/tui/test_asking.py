@@ -17,6 +17,7 @@ from gistread.config import Config
 from gistread.engine.protocol import NO_USAGE
 from gistread.errors import OutageError
 from gistread.readers.bound import offset_of
+from gistread.readers.cost import QUICK
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
@@ -29,6 +30,10 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
 )
+from gistread.readers.registry import DEFAULT_READER
+from gistread.session import artifacts, questions
+from gistread.session import session as session_module
+from gistread.session.events import ActivityChanged, Obstacle
 from gistread.store.model import (
     AnswerMark,
     AnswerMarkKind,
@@ -40,6 +45,7 @@ from gistread.store.user_data import UserData
 from gistread.tui.answer_blocks import Exchange
 from gistread.tui.app import GistreadApp
 from gistread.tui.opening import BookModel, model_of
+from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.services import AppServices
@@ -271,8 +277,11 @@ async def test_a_section_refused_too_late_is_told_with_the_answer_and_left_out_a
         await pilot.press("x")
         await until_shown(pilot, "Refused: section 2")
         reader.say(answered("Finch did [1].", source))
-        await until_shown(pilot, "Section 2, refused while this was written")
-        await until_shown(pilot, "section 2, refused", "leave it out")
+        await until_shown(
+            pilot,
+            "This answer draws on section 2, which you refused while it was being",
+        )
+        await until_shown(pilot, "section 2, refused", "Write it anew without it")
         await until(pilot, lambda: not screen.session.answering)
         await pilot.press("v")
         screen.answers_pane.set_cursor(("refused", 0))
@@ -283,9 +292,16 @@ async def test_a_section_refused_too_late_is_told_with_the_answer_and_left_out_a
         reader.say(STARTED, answered("Nobody.", lookups=()))
         await until_shown(pilot, "Nobody.")
         await until(pilot, lambda: not screen.session.answering)
-        assert "still in it" not in text_of(app).rpartition("Nobody.")[2]
+        assert "draws on" not in text_of(app).rpartition("Nobody.")[2]
     (first, _) = UserData(paths_in(tmp_path)).questions(small_book().sha256)
     assert [step.is_left_out for step in first.steps] == [False]
+
+
+def script_methods(monkeypatch: pytest.MonkeyPatch, *methods: str) -> None:
+    """Let the scripted reader answer in place of these methods, too."""
+    for module in (artifacts, questions, session_module):
+        for method in methods:
+            monkeypatch.setitem(module.METHODS, method, module.METHODS[DEFAULT_READER])
 
 
 async def test_a_question_asked_meanwhile_waits_and_is_asked_next(
@@ -299,7 +315,7 @@ async def test_a_question_asked_meanwhile_waits_and_is_asked_next(
         await ask(pilot, "where is the tower")
         await until_shown(pilot, "next: where is the tower")
         await ask(pilot, "what is dropped")
-        await until_shown(pilot, "next: what is dropped")
+        await until_shown(pilot, "next: what is dropped", "Esc drop")
         await pilot.press("escape")
         await until_gone(pilot, "what is dropped")
         await pilot.press("a")
@@ -314,6 +330,68 @@ async def test_a_question_asked_meanwhile_waits_and_is_asked_next(
         await until_shown(pilot, "On the rock.")
     saved = UserData(paths_in(tmp_path)).questions(small_book().sha256)
     assert [question.answer for question in saved] == ["Finch did.", "On the rock."]
+
+
+async def test_two_questions_asked_at_once_are_answered_one_after_the_other(
+    tmp_path: Path, reader: ScriptedReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script_methods(monkeypatch, QUICK)
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        assert screen.session is not None
+        screen.session.reader = QUICK  # Asked without an estimate of its cost
+        # The session has not yet taken up the first when the second is asked.
+        for question in ("who lit it", "where is the tower"):
+            screen.controllers.questions.submit(question)
+        await until(pilot, lambda: reader.questions == ["who lit it"])
+        await until_shown(pilot, "next: where is the tower")
+        reader.say(STARTED, answered("Finch did."))
+        await until(pilot, lambda: len(reader.questions) == 2)
+        reader.say(STARTED, answered("On the rock."))
+        await until_shown(pilot, "On the rock.")
+    saved = UserData(paths_in(tmp_path)).questions(small_book().sha256)
+    assert [(question.question, question.answer) for question in saved] == [
+        ("who lit it", "Finch did."),
+        ("where is the tower", "On the rock."),
+    ]
+
+
+async def test_a_question_that_cannot_be_asked_goes_on_waiting_and_the_next_is_asked(
+    tmp_path: Path, reader: ScriptedReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def obstacle(reader: str, *, about_selection: bool = False) -> Obstacle | None:
+        return Obstacle.NOTHING_READ if reader == "notes" else None
+
+    script_methods(monkeypatch, QUICK, "notes")
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        screen = await read_whole(pilot)
+        session = screen.session
+        assert session is not None
+        await ask(pilot, "who lit it")
+        await until(pilot, lambda: reader.questions == ["who lit it"])
+        session.reader = "notes"
+        await ask(pilot, "where is the tower")
+        await until_shown(pilot, "next: where is the tower")
+        session.reader = QUICK
+        await ask(pilot, "what is the rock")
+        await until_shown(pilot, "next: what is the rock")
+        warned: list[Obstacle] = []
+        monkeypatch.setattr(
+            ReadingContext, "warn_of", lambda context, why: warned.append(why)
+        )
+        with monkeypatch.context() as patch:
+            patch.setattr(session.questions, "obstacle", obstacle)
+            reader.say(STARTED, answered("Finch did."))
+            await until(pilot, lambda: reader.questions[1:] == ["what is the rock"])
+            await until_gone(pilot, "next: what is the rock")
+            reader.say(STARTED, answered("A rock."))
+            await until_shown(pilot, "A rock.", "next: where is the tower")
+            await until(pilot, lambda: warned == [Obstacle.NOTHING_READ])
+        screen.controllers.on_session_event(ActivityChanged())
+        await until(pilot, lambda: reader.questions[2:] == ["where is the tower"])
+        await until_gone(pilot, "next: where is the tower")
 
 
 async def test_reading_that_waits_for_a_server_says_so_and_is_tried_by_a_key(

@@ -19,7 +19,7 @@ from gistread.readers.events import (
 )
 from gistread.store.model import SavedQuestion
 from gistread.store.user_data import UserData
-from gistread.tui.answer_blocks import BROKEN_OFF, STOPPED_EARLY
+from gistread.tui.answer_blocks import BROKEN_OFF, STOPPED_EARLY, AskAgain, GoOn
 from gistread.tui.reading.question_line import QuestionLine
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.widgets.row_list import RowList
@@ -200,6 +200,11 @@ async def test_an_answer_that_is_cancelled_is_kept_and_gone_on_with(
         await until_shown(pilot, "imbed up.")
         assert screen.answers_pane.exchanges[0].answer == "Finch cl"
         await until(pilot, lambda: not screen.session.answering)
+        # Its rest has come, so there is nothing to continue or to ask again.
+        offers = set(screen.answers_pane._targets.values())
+        assert offers.isdisjoint([AskAgain(), GoOn()])
+        await screen.controllers.questions.reopen()
+        assert not screen.controllers.questions._is_starting
         # Asked again, what had come stays until there is more.
         await screen.controllers.questions.ask_again(0)
         await until(pilot, lambda: len(reader.questions) == 3)
@@ -328,6 +333,31 @@ async def test_a_thread_is_named_and_gone_back_to(
 
 def thread_lengths(data: UserData) -> list[int]:
     return [len(thread.questions) for thread in data.threads(small_book().sha256)]
+
+
+async def test_a_question_asked_again_follows_only_what_was_asked_before_it(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    data = UserData(paths_in(tmp_path))
+    saved = [
+        SavedQuestion("who lit it", "Finch did.", True, asked_at=1.0),
+        SavedQuestion("why", "", False, asked_at=2.0, thread=1.0, begun="He w"),
+        SavedQuestion("where", "In the tower.", True, asked_at=3.0, thread=1.0),
+    ]
+    for question in saved:
+        data.add_question(small_book().sha256, question)
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await until(pilot, lambda: len(screen.answers_pane.exchanges) == 3)
+        await screen.controllers.questions.ask_again(1)
+        await until(pilot, lambda: reader.questions == ["why"])
+        assert [each.question for each in reader.options.thread] == ["who lit it"]
+        reader.say(STARTED, answered("He wanted to."))
+        await until_shown(pilot, "He wanted to.")
+    (thread,) = data.threads(small_book().sha256)
+    answers = [question.answer for question in thread.questions]
+    assert answers == ["Finch did.", "He wanted to.", "In the tower."]
 
 
 async def test_a_cut_answer_is_gone_on_with_by_a_key_and_by_its_row(

@@ -178,6 +178,21 @@ class Exchange:
         return [renumbered_event(event, self.sections, shown) for event in self.trace]
 
 
+def continued_exchanges(exchanges: Sequence[Exchange]) -> set[int]:
+    """The numbers of the exchanges whose answers are continued by "Go on." in their thread."""
+    continued: set[int] = set()
+    # By thread: the exchanges that can still be gone on with, in order
+    unfinished: dict[float, list[int]] = {}
+    for number, exchange in enumerate(exchanges):
+        record = exchange.record
+        in_thread = unfinished.setdefault(record.thread_id, [])
+        if record.question == GO_ON and in_thread:
+            continued.add(in_thread.pop())
+        if record.begun or record.cut:
+            in_thread.append(number)
+    return continued
+
+
 def _saved_step(step: AnswerStep, places: Places) -> Step:
     """A step of an answer from an earlier session."""
     words = places.words(step.start, step.end)
@@ -238,12 +253,17 @@ class DrawnExchange:
 
 
 def exchange_blocks(
-    exchange: Exchange, number: int, places: Places, cells: int = _WIDTH
+    exchange: Exchange,
+    number: int,
+    places: Places,
+    cells: int = _WIDTH,
+    *,
+    is_continued: bool = False,
 ) -> DrawnExchange:
     """The blocks of an exchange, the `number`th from 0.
 
     Their keys are (kind, number, …), their links `AnswerTarget`. `cells`: width of the pane;
-    each of many sources is cut to one row.
+    each of many sources is cut to one row. `is_continued`: whether the answer was gone on with.
     """
     drawn = DrawnExchange()
     steps = exchange.steps(places)
@@ -258,7 +278,7 @@ def exchange_blocks(
     _add_refused(drawn, exchange, number, places)
     if exchange.folded and not exchange.running:
         return drawn
-    _add_what_failed(drawn, exchange, number)
+    _add_what_failed(drawn, exchange, number, is_continued=is_continued)
     _add_sources(drawn, exchange, number, places, cells)
     _add_keeping(drawn, exchange, number)
     _add_provenance(drawn, exchange, number, places, steps)
@@ -303,13 +323,13 @@ def _add_refused(
     late = _refused_too_late(exchange, places)
     if not late:
         return
-    sections = pages_words(late).capitalize()
-    if len(late) == 1:
-        offer = "leave it out"
-        text = f"{sections}, refused while this was written, is still in it: {offer}"
-    else:
-        offer = "leave them out"
-        text = f"{sections}, refused while this was written, are still in it: {offer}"
+    offer = (
+        "Write it anew without it" if len(late) == 1 else "Write it anew without them"
+    )
+    text = (
+        f"This answer draws on {pages_words(late)}, which you refused while it was being "
+        f"written. {offer}"
+    )
     links = (_link_at_end(text, offer, WriteAnew()),)
     drawn.add(_row(text, key, "warning", spans=links), WriteAnew())
 
@@ -331,7 +351,9 @@ def _refused_too_late(exchange: Exchange, places: Places) -> list[int]:
     return [sections.number_at(offset) for offset in late]
 
 
-def _add_what_failed(drawn: DrawnExchange, exchange: Exchange, number: int) -> None:
+def _add_what_failed(
+    drawn: DrawnExchange, exchange: Exchange, number: int, *, is_continued: bool
+) -> None:
     """What the answer lacks, each with what to do about it."""
     record = exchange.record
     if _may_lie_behind_bound(exchange):
@@ -340,6 +362,10 @@ def _add_what_failed(drawn: DrawnExchange, exchange: Exchange, number: int) -> N
     if exchange.problem:
         drawn.add(_row(exchange.problem, None, "error"))
     if exchange.running:
+        return
+    if is_continued:
+        if record.cut in CUT:
+            drawn.add(_row(CUT[record.cut], None, "muted"))
         return
     if not record.answer:
         if record.begun:

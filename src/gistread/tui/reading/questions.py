@@ -5,7 +5,6 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
 
 from gistread.errors import StorageError, UsageError
 from gistread.memory.model import GistMemory
@@ -41,7 +40,13 @@ from gistread.session.questions import (
 )
 from gistread.session.session import Session
 from gistread.store.model import SavedQuestion, SavedThread, SteeringChoice
-from gistread.tui.answer_blocks import BROKEN_OFF, STOPPED_EARLY, Exchange, too_little
+from gistread.tui.answer_blocks import (
+    BROKEN_OFF,
+    STOPPED_EARLY,
+    Exchange,
+    continued_exchanges,
+    too_little,
+)
 from gistread.tui.book_blocks import chapter_name
 from gistread.tui.jobs import run_job
 from gistread.tui.reading.asking import AskingController
@@ -66,22 +71,7 @@ class _Queued:
 
     question: str
     selection: Passage | None  # The selected text that it is about
-
-
-class _Start(Protocol):
-    """Starts a question about the selection, or about the book, with a method.
-
-    `reader`: empty for the method of the session.
-    """
-
-    def __call__(
-        self,
-        session: Session,
-        question: str,
-        selection: Passage | None,
-        reader: str = "",
-        /,
-    ) -> None: ...
+    reader: str  # The method whose cost was agreed to
 
 
 class QuestionController:
@@ -108,6 +98,7 @@ class QuestionController:
         self._queued: list[_Queued] = []
         # The record of the question that is being started
         self._record_to_ask = SavedQuestion("", "", found=False)
+        self._is_starting = False  # Until the session takes that question up
         # Pages that the agent opened for the last question
         self.opened_pages: list[int] = []
 
@@ -150,19 +141,16 @@ class QuestionController:
         except UsageError as error:
             context.warn(str(error))
             return
-        if session.answering or self._queued:
-            self._queue(question)
-        else:
-            self._submit_to(session, question, self._line.selection, self._start)
+        self._submit_to(session, question, self._line.selection)
 
-    def _queue(self, question: str) -> None:
+    def _is_busy(self, session: Session) -> bool:
+        """Whether a question is being answered, or about to be."""
+        return session.answering or self._is_starting
+
+    def _queue(self, queued: _Queued) -> None:
         """Let a question wait until those before it are answered."""
-        context, line = self._context, self._line
-        self._queued.append(_Queued(question, line.selection))
-        context.question.accept(question)
-        line.offer()  # Takes back the questions on offer
-        if line.selection:
-            line.selection_asked(question)
+        self._queued.append(queued)
+        self._take_from_line(queued.question, queued.selection)
         self._show_queued()
         self._leave_question()
         # The answer may have ended meanwhile.
@@ -191,25 +179,39 @@ class QuestionController:
         ]
         if items:
             drop = self._context.key_hint("cancel")
-            items.append((drop, "do not ask", self.drop_queued))
+            items.append((drop, "drop", self.drop_queued))
         line.show_actions(*items)
         line.set_class(bool(items), "-some")
 
-    def _ask_queued(self) -> None:
-        """Ask the question that waits first, once nothing else is being answered."""
+    def _ask_queued(self) -> bool:
+        """Ask the first waiting question that can be asked now. Returns whether there was one.
+
+        The others go on waiting.
+        """
         session = self._context.session
-        if not self._queued or session is None or session.answering:
+        if session is None or self._is_busy(session):
+            return False
+        for index, queued in enumerate(self._queued):
+            if self._obstacle(session, queued.selection, queued.reader) is None:
+                del self._queued[index]
+                self._show_queued()
+                self._begin(session, queued.question, queued.selection, queued.reader)
+                return True
+        return False
+
+    def _ask_queued_or_warn(self) -> None:
+        """Ask the next waiting question, or say why none of them can be asked."""
+        session = self._context.session
+        if self._ask_queued() or session is None or self._is_busy(session):
             return
-        queued = self._queued.pop(0)
-        self._show_queued()
-        self._submit_to(session, queued.question, queued.selection, self._begin)
+        if self._queued:
+            first = self._queued[0]
+            obstacle = self._obstacle(session, first.selection, first.reader)
+            if obstacle is not None:
+                self._context.warn_of(obstacle)
 
     def _submit_to(
-        self,
-        session: Session,
-        question: str,
-        selection: Passage | None,
-        start: "_Start",
+        self, session: Session, question: str, selection: Passage | None
     ) -> None:
         """Ask a question about the selection, or about the book, once the session is ready."""
         context = self._context
@@ -225,17 +227,34 @@ class QuestionController:
             context.warn_of(obstacle)
         elif selection is not None or not _has_cost(session):
             # A question about a selection is quick: the model sees only the text around it.
-            start(session, question, selection)
+            self._start_or_queue(session, question, selection)
         else:
-            job = partial(self._start_or_offer, session, question, start)
+            job = partial(self._start_or_offer, session, question)
             run_job(context.screen, job, group="cost")
 
-    def _obstacle(self, session: Session, selection: Passage | None) -> Obstacle | None:
-        """Why a question about this cannot be asked now; None if it can."""
+    def _start_or_queue(
+        self,
+        session: Session,
+        question: str,
+        selection: Passage | None,
+        reader: str = "",
+    ) -> None:
+        """Start a question that was submitted; if others come first, let it wait for them."""
+        if self._is_busy(session) or self._queued:
+            self._queue(_Queued(question, selection, reader or session.reader))
+        else:
+            self._start(session, question, selection, reader)
+
+    def _obstacle(
+        self, session: Session, selection: Passage | None, reader: str = ""
+    ) -> Obstacle | None:
+        """Why a question about this cannot be asked now; None if it can.
+
+        `reader`: its method; empty: that of the session.
+        """
         about_selection = selection is not None
-        return session.questions.obstacle(
-            session.reader, about_selection=about_selection
-        )
+        reader = reader or session.reader
+        return session.questions.obstacle(reader, about_selection=about_selection)
 
     def typed(self) -> None:
         """Let the model evaluate what an answer needs while the question is still being typed."""
@@ -253,9 +272,7 @@ class QuestionController:
             options["thread"] = self._line.thread.exchanges
         session.anticipate(session.question(text, **options))
 
-    async def _start_or_offer(
-        self, session: Session, question: str, start: "_Start"
-    ) -> None:
+    async def _start_or_offer(self, session: Session, question: str) -> None:
         """Start a question about the book; offer a quicker reader first if it takes long.
 
         Says how much is sent to a server.
@@ -272,12 +289,13 @@ class QuestionController:
             cost = cost_words(reader, memory, seconds, tokens)
             panel = cost_panel(reader, cost, quick=quick_reader, seconds=quick_seconds)
             self._context.push(
-                panel, lambda chosen: start(session, question, None, chosen)
+                panel,
+                lambda chosen: self._start_or_queue(session, question, None, chosen),
             )
             return
         if tokens:
             self._context.notify(f"Sends about {tokens:,} tokens to the server.")
-        start(session, question, None)
+        self._start_or_queue(session, question, None, reader)
 
     async def show_saved(self) -> None:
         """Show the saved questions."""
@@ -296,9 +314,10 @@ class QuestionController:
         context.panes.fit_answers()
 
     def ask_waiting(self) -> None:
-        """Ask the question that waited for a model, if it is still in the question line."""
+        """Ask what waited for a model: a question in the queue, or one still in the line."""
+        self._ask_queued()
         session, question = self._context.session, self._waiting
-        if not question or session is None or session.answering:
+        if not question or session is None or self._is_busy(session):
             return
         selection = self._line.selection
         if self._obstacle(session, selection) is not None:
@@ -345,14 +364,9 @@ class QuestionController:
         if not self._can_ask(session, record, reader):
             return
         saved_thread = await self._thread_of(record)
-        others = tuple(
-            question
-            for question in saved_thread.questions
-            if question.asked_at != record.asked_at
-        )
-        thread = OpenThread()
-        if saved_thread.questions:
-            thread = OpenThread.of(replace(saved_thread, questions=others))
+        # What was asked after it is not what it follows.
+        before = thread_before(saved_thread.questions, record)
+        thread = OpenThread(saved_thread.id, before)
         thread.follows = bool(thread.exchanges)
         self._line.thread = thread
         del exchanges[number]  # It is shown anew, as the last one.
@@ -361,7 +375,7 @@ class QuestionController:
 
     def _can_ask(self, session: Session, record: SavedQuestion, reader: str) -> bool:
         """Whether a saved question can be asked now; warns if it cannot."""
-        if session.answering:
+        if self._is_busy(session):
             self._warn_of_running()
             return False
         about_selection = record.passage is not None
@@ -374,10 +388,11 @@ class QuestionController:
     def _interrupted(self) -> int | None:
         """The number of an interrupted exchange: the chosen one, or else the last."""
         exchanges = self._context.answers_pane.exchanges
+        continued = continued_exchanges(exchanges)
         interrupted = [
             number
             for number, exchange in enumerate(exchanges)
-            if not exchange.record.answer
+            if not exchange.record.answer and number not in continued
         ]
         if not interrupted:
             return None
@@ -388,7 +403,7 @@ class QuestionController:
         """Ask for the rest of the answer of this exchange, which was cut off or interrupted."""
         context, session = self._context, self._context.session
         record = context.answers_pane.exchanges[number].record
-        if session is None or session.answering:
+        if session is None or self._is_busy(session):
             self._warn_of_running()
             return
         thread = await self._thread_of(record)
@@ -426,12 +441,16 @@ class QuestionController:
         method; empty: that of the session. `again`: the record of an interrupted question, which
         is asked with the same options.
         """
+        self._take_from_line(question, selection)
+        self._begin(session, question, selection, reader, again)
+        self._leave_question()
+
+    def _take_from_line(self, question: str, selection: Passage | None) -> None:
+        """Empty the question line; drop the selection that the question is about."""
         self._context.question.accept(question)
         self._line.offer()  # Takes back the questions on offer
-        self._begin(session, question, selection, reader, again)
         if selection is not None:
             self._line.selection_asked(question)
-        self._leave_question()
 
     def _leave_question(self) -> None:
         """Go back to the book after a question; on a narrow screen, to the answers."""
@@ -463,6 +482,7 @@ class QuestionController:
         }
         if record.passage:
             options["passage"] = record.passage
+        self._is_starting = True
         session.questions.start(session.question(question, **options))
 
     def _new_record(
@@ -489,6 +509,10 @@ class QuestionController:
             # "Who is this?" reads like a follow-up, but is none unless the user chose so.
             line.thread.follows = bool(line.thread.follows)
         thread_id = line.thread.begin(question)
+        if again:
+            # It keeps its thread also if nothing before it was answered.
+            line.thread.id = again.thread_id
+            thread_id = again.thread
         if thread_id == asked_at:
             thread_id = 0.0  # The first question of a thread has none.
         return SavedQuestion(
@@ -527,7 +551,7 @@ class QuestionController:
         """
         context, session = self._context, self._context.session
         exchange = context.answers_pane.exchanges[number]
-        if session is None or session.answering:
+        if session is None or self._is_busy(session):
             self._warn_of_running()
             return
         record = exchange.record
@@ -550,6 +574,7 @@ class QuestionController:
             steered=steered,
         )
         context.answers_pane.fold(number)  # Only its answer stays, to compare with.
+        self._is_starting = True
         session.questions.start(question)
         if context.panes.narrow:
             context.answers_pane.focus()
@@ -624,6 +649,7 @@ class QuestionController:
 
     def on_asked(self, question: str) -> None:
         """The session takes up the question: show it as running."""
+        self._is_starting = False
         self.opened_pages = []
         self._context.memory_pane.clear_question()
         record = replace(self._record_to_ask, question=question)
@@ -781,7 +807,7 @@ class QuestionController:
         panes.fit_answers()
         panes.unseen_answer = panes.current is not Pane.ANSWERS
         if self._queued:
-            self._context.screen.call_later(self._ask_queued)
+            self._context.screen.call_later(self._ask_queued_or_warn)
 
     def _keep_what_came(self, problem: str) -> str:
         """Save what has come of an answer that has ended. Returns its problem in words."""

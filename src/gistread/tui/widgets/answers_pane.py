@@ -16,6 +16,7 @@ from gistread.tui.answer_blocks import (
     AnswerTarget,
     Exchange,
     Unfold,
+    continued_exchanges,
     exchange_blocks,
     line_key,
     with_event,
@@ -179,15 +180,25 @@ class AnswersPane(CommandTarget, LongText):
         self._drawn_width = self.size.width
         self._targets = {}
         blocks: list[Block] = []
+        continued = continued_exchanges(self.exchanges)
         for number in range(len(self.exchanges)):
             self._last_start = len(blocks)
-            blocks += self._draw(number)
+            blocks += self._draw(number, is_continued=number in continued)
         self.show(blocks or _EMPTY)
 
-    def _draw(self, number: int) -> list[Block]:
-        """The blocks of an exchange. Adds their targets."""
+    def _draw(self, number: int, *, is_continued: bool = False) -> list[Block]:
+        """The blocks of an exchange. Adds their targets.
+
+        `is_continued`: whether its answer was gone on with, which the last never was.
+        """
         width = min(self.size.width, _WIDTH)
-        drawn = exchange_blocks(self.exchanges[number], number, self.places, width)
+        drawn = exchange_blocks(
+            self.exchanges[number],
+            number,
+            self.places,
+            width,
+            is_continued=is_continued,
+        )
         self._targets |= drawn.targets
         return drawn.blocks
 
