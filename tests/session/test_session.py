@@ -13,6 +13,8 @@ from gistread.engine.protocol import (
     NO_USAGE,
     Engine,
     EngineInfo,
+    EngineState,
+    Phase,
     Priority,
     Prompt,
     Usage,
@@ -88,6 +90,41 @@ async def test_waiting_for_a_server_can_be_ended_either_way(tmp_path: Path) -> N
     is_down = False
     session.retry_now()
     await log.until(lambda: log.of(events.MemoryComplete))
+    await session.close()
+
+
+async def test_another_error_after_an_outage_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "_FIRST_RETRY_S", 0)
+    failures = [OutageError("No answer."), EngineError("The server rejects the key.")]
+    session, log = session_on(
+        tmp_path, SteppedEngine(says=lambda _: failures.pop(0) if failures else "x")
+    )
+    await session.use_model("fake")
+    await log.until(lambda: len(log.of(events.Notice)) == 2)
+    told = [notice.text for notice in log.of(events.Notice)]
+    assert told == ["No answer.", "The server rejects the key."]
+    await session.close()
+
+
+async def test_a_fault_is_told_once_while_its_seconds_are_counted(
+    tmp_path: Path,
+) -> None:
+    engine = SteppedEngine()
+    session, log = session_on(tmp_path, engine)
+    await session.use_model("fake")
+    await log.until(lambda: log.of(events.ModelLoaded))
+    for seconds in (3, 2, 1):
+        notice = f"no connection to gpu:80; again in {seconds} s"
+        session.models._on_state(EngineState(Phase.IDLE, notice=notice, is_fault=True))
+    session.models._on_state(
+        EngineState(Phase.IDLE, notice="gpu:80 is busy; again in 4 s", is_fault=True)
+    )
+    assert [notice.text for notice in log.of(events.Notice)] == [
+        "no connection to gpu:80; again in 3 s",
+        "gpu:80 is busy; again in 4 s",
+    ]
     await session.close()
 
 

@@ -187,15 +187,15 @@ async def open_engine(
 ) -> AsyncIterator[Engine]:
     """An engine with this model loaded. Raises EngineError."""
     engine = new_engine(model, config, default_paths())
-    last_notice = ""
+    last_fault = ""
 
     def show(state: EngineState) -> None:
-        nonlocal last_notice
-        if state.is_fault and state.notice != last_notice:
+        nonlocal last_fault
+        if state.fault and state.fault != last_fault:
             line.say(f"Note: {state.notice}")
         elif state.phase is Phase.LOADING:
             line.show(engine_line(state, model.name))
-        last_notice = state.notice
+        last_fault = state.fault
 
     engine.watch(show)
     try:

@@ -201,6 +201,10 @@ class Phase(StrEnum):
     FAILED = "failed"
 
 
+# Ends what failed in a notice, before the seconds until the next attempt
+AGAIN_IN = "; again in "
+
+
 @dataclass(frozen=True, slots=True)
 class EngineState:
     """A snapshot for status lines."""
@@ -212,6 +216,14 @@ class EngineState:
     notice: str = ""  # One line for the user, such as why it failed
     # Whether the notice is about a lost or stopped process, or a server that fails
     is_fault: bool = False
+
+    @property
+    def fault(self) -> str:
+        """What failed, without the seconds until the next attempt; empty without a fault."""
+        if not self.is_fault:
+            return ""
+        failure, _, _ = self.notice.partition(AGAIN_IN)
+        return failure
 
 
 class Engine(Protocol):

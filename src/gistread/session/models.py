@@ -183,7 +183,7 @@ class ModelPair:
         # As chosen, also if it is the reading model, so that `asking` has none
         self._asking_spec = ""
         self._falls_back = True  # See `choose_asking`
-        self._notice = ""  # Of the last state
+        self._fault = ""  # Of the last state
         self._unloading: asyncio.TimerHandle | None = None
         self.reading = ChosenModel(make_engine, self._on_state)
         # Not chosen if the reading model also answers
@@ -363,7 +363,8 @@ class ModelPair:
         self._emit(Notice(problem))
 
     def _on_state(self, state: EngineState) -> None:
-        if state.is_fault and state.notice != self._notice:
+        # The seconds until the next attempt change, but not what failed.
+        if state.fault and state.fault != self._fault:
             self._emit(Notice(state.notice))
-        self._notice = state.notice
+        self._fault = state.fault
         self._emit(ActivityChanged())

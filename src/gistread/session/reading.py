@@ -321,6 +321,7 @@ class Reading:
         """Close the memory of this model. Its jobs must have stopped."""
         self.failure = None
         self.retry_in_s = None
+        self._outages = 0
         self.prompt_due = False
         if self.writer is not None:
             self.writer.close()
@@ -461,7 +462,7 @@ class Reading:
         """Stop reading with this error until `resume`; after an outage, for some seconds."""
         self.failure = error
         self.signal(Signal.FAIL)
-        is_known = self._outages > 0
+        is_known = isinstance(error, OutageError) and self._outages > 0
         if self._background and isinstance(error, OutageError):
             doubled_s = _FIRST_RETRY_S * 2**self._outages
             self.retry_in_s = min(_LONGEST_RETRY_S, doubled_s)

@@ -491,7 +491,9 @@ class Session:
         await self.models.reading.clear()
 
     async def _stop_reading(self) -> None:
-        await self._actor.stop(Job.LOAD, Job.READ, Job.PREPARE, Job.CHECK, Job.BUILD)
+        await self._actor.stop(
+            Job.LOAD, Job.READ, Job.RETRY, Job.PREPARE, Job.CHECK, Job.BUILD
+        )
         self.artifacts.forget()
         self.reading.stop()
 

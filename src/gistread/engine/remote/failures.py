@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from gistread.engine.protocol import AGAIN_IN
 from gistread.engine.remote.address import ServerAddress, key_hint
 from gistread.errors import EngineError, OutageError
 
@@ -129,7 +130,7 @@ def retry_notice(address: ServerAddress, lost: ServerLostError, seconds: float) 
         failure = f"no connection to {host} ({lost.reason})"
     else:
         failure = f"{host} {lost.reason}"
-    return f"{cut(failure, _NOTICE_CHARACTERS)}; again in {math.ceil(seconds)} s"
+    return f"{cut(failure, _NOTICE_CHARACTERS)}{AGAIN_IN}{math.ceil(seconds)} s"
 
 
 def refused_error(
