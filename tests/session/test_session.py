@@ -103,8 +103,8 @@ async def test_another_error_after_an_outage_is_told(
     )
     await session.use_model("fake")
     await log.until(lambda: len(log.of(events.Notice)) == 2)
-    told = [notice.text for notice in log.of(events.Notice)]
-    assert told == ["No answer.", "The server rejects the key."]
+    notices = [notice.text for notice in log.of(events.Notice)]
+    assert notices == ["No answer.", "The server rejects the key."]
     await session.close()
 
 

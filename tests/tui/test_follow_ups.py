@@ -217,15 +217,22 @@ async def test_an_answer_that_is_cancelled_is_kept_and_gone_on_with(
     assert [question.begun for question in questions] == ["Finch cl", ""]
 
 
+@pytest.mark.parametrize(
+    ("written", "saved", "is_found"),
+    [
+        ("Finch did [1].", "Finch did.", True),
+        ("The book does not say.", "The book does not say.", False),
+    ],
+)
 async def test_escape_in_a_written_answer_cancels_nothing(
-    tmp_path: Path, reader: ScriptedReader
+    tmp_path: Path, reader: ScriptedReader, written: str, saved: str, is_found: bool
 ) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         await ask(pilot, "who lit it")
         await reader.has_question.wait()
-        reader.say(STARTED, AnswerDelta("Finch did [1]."), Written())
+        reader.say(STARTED, AnswerDelta(written), Written())
         await until_shown(pilot, "Finding the sources of the answer")
         await pilot.press("escape")
         await until_shown(pilot, STOPPED_EARLY)
@@ -236,7 +243,8 @@ async def test_escape_in_a_written_answer_cancels_nothing(
         await pilot.pause()
         assert "Cancelled" not in text_of(app)
     (question,) = UserData(paths_in(tmp_path)).questions(small_book().sha256)
-    assert (question.answer, question.begun) == ("Finch did.", "")
+    assert (question.answer, question.begun) == (saved, "")
+    assert question.found == is_found
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from gistread.memory.passages import Passage
 from gistread.memory.sections import Sections, renumbered, sections_of
 from gistread.memory.sizes import unread_memory
 from gistread.readers import events
+from gistread.readers.absence import says_not_found
 from gistread.readers.anticipating import LEAST_WORDS
 from gistread.readers.cost import QUICK
 from gistread.readers.registry import METHODS
@@ -819,15 +820,16 @@ class QuestionController:
         if text and exchange.is_written:
             # Its sources are not known, so nothing may refer to them.
             whole = without_references(text)
-            answers.change_last(
-                record=replace(record, answer=whole, begun="", found=True), answer=whole
+            record = replace(
+                record, answer=whole, begun="", found=not says_not_found(whole)
             )
+            answers.change_last(record=record, answer=whole)
             self._keep_steps()
             self._save(self._record)
             self._line.thread.add(
                 QuestionAnswer(record.question, whole, record.upto), record.asked_at
             )
-            return STOPPED_EARLY
+            return STOPPED_EARLY if problem == _CANCELLED else problem
         begun = without_references(text) or record.begun
         if not begun:
             return problem
