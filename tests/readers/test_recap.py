@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from gistread.book.open import open_book
+from gistread.engine.protocol import NO_USAGE
 from gistread.memory import tree
 from gistread.memory.model import (
     Gist,
@@ -13,6 +14,7 @@ from gistread.memory.model import (
     Page,
     PageSize,
 )
+from gistread.readers.quoting import _story_places
 from gistread.readers.recap import (
     RECAP_WORDS,
     describe_sources,
@@ -333,3 +335,34 @@ def test_without_gists_each_chapter_is_told_under_its_title() -> None:
     assert {sentence.start < book.chapters[1].end for sentence in bounded.before} == {
         True
     }
+
+
+def test_a_chapter_with_two_headings_is_told_too() -> None:
+    sentences = [
+        "Mr. Penn came to the farm one day, and it rained until the evening.",
+        "Nobody came to the door for a long time, and the dog slept in the yard.",
+    ]
+    first = ["# Chapter 1", "# In Which It Rains", *sentences]
+    book = make_book(first, ["# Chapter 2", *sentences], ["# Chapter 3", *sentences])
+    story = recap(GistMemory(book, PageSize(50, 150), ""))
+    assert any(sentence.start < book.chapters[1].start for sentence in story.before)
+
+
+def test_a_story_is_told_from_its_beginning_if_only_its_last_chapter_is_read() -> None:
+    chapters = [
+        [
+            f"# Chapter {number}",
+            f"Mr. Penn came to the farm on day {number}, and it rained until the evening.",
+            "Nobody came to the door for a long time, and the dog slept in the yard.",
+        ]
+        for number in range(1, 4)
+    ]
+    book = make_book(*chapters)
+    last = book.chapters[-1]
+    page = Page(1, last.start, last.end, 30)
+    gist = Gist("Mr. Penn came.", 3, GistSource.MODEL)
+    memory = GistMemory(
+        book, PageSize(50, 150), "", [MemoryEntry(page, gist, NO_USAGE)]
+    )
+    (start, _), *_ = _story_places(memory)
+    assert start < book.chapters[1].start

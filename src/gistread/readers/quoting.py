@@ -135,7 +135,8 @@ async def story_so_far(asking: Asking) -> tuple[Passage, ...]:
 
 def _story_places(memory: GistMemory) -> tuple[Passage, ...]:
     story = recap(memory, words=SHORT_RECAP_WORDS)
-    before = story.before if story.pages else own_story(memory)
+    # The model may have read only the chapter of the reader, as after a jump.
+    before = (story.before if story.pages else ()) or own_story(memory)
     sentences = (*before, *story.chapter)
     places = {sentence_at(memory.book, sentence.start) for sentence in sentences}
     return tuple(sorted(places))

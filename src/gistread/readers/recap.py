@@ -358,9 +358,14 @@ def _own_chapters(
 ) -> tuple[RecapSentence, ...]:
     """What the chapters in `book.text[start:end]` tell, in sentences of their own.
 
-    Of many chapters, some evenly chosen ones. `words`: about how many in all.
+    Of many chapters, some evenly chosen ones. `words`: about how many in all. `start` may lie
+    behind the headings of the first chapter.
     """
-    chapters = [chapter for chapter in book.chapters if start <= chapter.start < end]
+    chapters = [
+        chapter
+        for chapter in book.chapters
+        if chapter.end > start and chapter.start < end
+    ]
     chosen = chapters[:: math.ceil(len(chapters) / _OWN_CHAPTERS) or 1]
     if not chosen:
         return ()
@@ -368,8 +373,9 @@ def _own_chapters(
     words_each = min(words_each, _OWN_CHAPTER_WORDS)
     sentences: list[RecapSentence] = []
     for chapter in chosen:
-        chapter_end = min(chapter.end, chapter.start + _ACT_CHARACTERS)
-        sentences += _own_sentences(book, chapter.start, chapter_end, names, words_each)
+        chapter_start = max(start, chapter.start)
+        chapter_end = min(chapter.end, chapter_start + _ACT_CHARACTERS)
+        sentences += _own_sentences(book, chapter_start, chapter_end, names, words_each)
     return tuple(sentences)
 
 
