@@ -222,14 +222,22 @@ def test_a_question_whose_answer_is_in_doubt_is_left_out_of_cards_with_a_notice(
 ) -> None:
     book = open_book(marked)
     doubt = AnswerMark(0, 9, AnswerMarkKind.STATEMENT, "not supported by the text")
-    saved = SavedQuestion("How many?", "asdf qwer", found=True, marks=(doubt,))
+    saved = SavedQuestion(
+        "How many?",
+        "asdf qwer",
+        found=True,
+        marks=(doubt,),
+        citations=(Citation(1, 100, 140, book.text[100:140]),),
+    )
     UserData(default_paths()).add_question(book.sha256, saved)
     ran = run("export", marked, "--format", "anki")
     assert "asdf" not in ran.out
-    assert "Without 1 question whose answer is in doubt" in ran.err
+    assert "1 question left out: the answer is in doubt" in ran.err
     notes = run("export", marked).out
     assert "asdf qwer \\[not supported by the text\\]" in notes
-    assert "doubt" not in run("export", marked, "--format", "anki", "--doubted").err
+    doubted = run("export", marked, "--format", "anki", "--doubted")
+    assert "asdf" in doubted.out
+    assert "doubt" not in doubted.err
 
 
 def test_a_question_asked_twice_is_one_card_that_a_new_answer_updates(

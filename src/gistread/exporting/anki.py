@@ -120,12 +120,12 @@ def doubted_notice(export: Export) -> str:
     left_out = {
         _same_question(saved)
         for saved in export.questions
-        if saved.found and saved.answer.strip() and _is_doubted(saved)
+        if _has_sources(saved) and _is_doubted(saved)
     }
     count = len(left_out - carded.keys())
     if not count:
         return ""
-    return f"Without {counted(count, 'question')} whose answer is in doubt."
+    return f"{counted(count, 'question')} left out: the answer is in doubt."
 
 
 def _highlight_cards(book: Book, mark: Mark) -> Iterator[_Card]:
